@@ -1,0 +1,329 @@
+"""Asynchronous copies without tensor maps: cp.async, cp.async.bulk, st.async, and their groups.
+
+A copy takes effect when it is issued, except cp.async, whose data arrives when its thread waits for it; in both cases
+the race record knows the copy as asynchronous until the wait, so reading too early is found.
+"""
+
+import numpy as np
+
+from . import ptx
+from .access import SPACES, address_reader, load, report_outside, store
+from .operands import NUMPY_TYPES, Modifiers
+from .synchronization import _values, shared_offsets
+
+_SHARED = ("shared", "shared::cta", "shared::cluster")
+
+
+def bind_cp(machine, instruction):
+    mods = Modifiers(instruction)
+    reduces = mods.flag("reduce")
+    if not mods.flag("async"):
+        raise mods.unsupported("operation")
+    if mods.flag("bulk"):
+        if mods.flag("commit_group"):
+            return lambda lanes: commit_bulk(machine, lanes)
+        if mods.flag("wait_group"):
+            count, _ = instruction.operands[0].value, mods.flag("read")
+            return lambda lanes: wait_bulk(machine, lanes, count)
+        if mods.flag("prefetch"):
+            return lambda lanes: None
+        if mods.flag("tensor"):
+            from .tensor_copies import bind_tensor
+
+            return bind_tensor(machine, instruction, mods, reduces)
+        return _bind_bulk(machine, instruction, mods, reduces)
+    if mods.flag("commit_group"):
+        return lambda lanes: _commit(machine, lanes)
+    if mods.flag("wait_all"):
+        return lambda lanes: _wait(machine, lanes, None)
+    if mods.flag("wait_group"):
+        count = instruction.operands[0].value
+        return lambda lanes: _wait(machine, lanes, count)
+    if mods.flag("mbarrier"):
+        return _bind_mbarrier_arrive(machine, instruction, mods)
+    return _bind_cp_async(machine, instruction, mods)
+
+
+# cp.async --------------------------------------------------------------------------------------------------------
+
+
+def _bind_cp_async(machine, instruction, mods):
+    mods.take("ca", "cg")
+    mods.take("shared", "shared::cta")
+    mods.take("global")
+    mods.skip("L2::*")
+    mods.done()
+    operands = instruction.operands
+    destination, source = address_reader(machine, operands[0]), address_reader(machine, operands[1])
+    size = operands[2].value
+    source_size, ignore = None, None
+    if len(operands) > 3:
+        fourth = operands[3]
+        name = getattr(fourth, "name", "")
+        if machine.kernel.registers.get(name) == "pred":
+            ignore = machine.registers.reader(fourth, "pred")
+        elif machine.kernel.registers.get(name, "b32").endswith("32"):
+            source_size = _values(machine, fourth, "u32")
+
+    def step(lanes):
+        index = lanes.index
+        rows = np.zeros((len(index), size), dtype=np.uint8)
+        addresses = source(index)
+        wanted = np.full(len(index), size)
+        if source_size is not None:
+            wanted = np.minimum(source_size[index], size).astype(np.int64)
+        if ignore is not None:
+            wanted = np.where(ignore[index], 0, wanted)
+        for amount in np.unique(wanted[wanted > 0]):
+            chosen = np.flatnonzero(wanted == amount)
+            rows[chosen, :amount] = _read_global(machine, addresses[chosen], index[chosen], int(amount))
+        targets = destination(index)
+        offsets = shared_offsets(machine, "shared", targets, index, size, "copies to")
+        inside = offsets >= 0
+        machine.clocks.pending_write(index[inside], offsets[inside], size)
+        groups = machine.copy_count[index[inside]]
+        machine.copies.append([index[inside], targets[inside], rows[inside], groups, offsets[inside]])
+
+    return step
+
+
+def _read_global(machine, addresses, lanes, nbytes):
+    if nbytes & (nbytes - 1) == 0:
+        return load(machine, "global", addresses, lanes, nbytes)
+    return np.concatenate([load(machine, "global", addresses + np.uint64(i), lanes, 1) for i in range(nbytes)], axis=1)
+
+
+def _commit(machine, lanes):
+    machine.copy_count[lanes.mask] += 1
+
+
+def _wait(machine, lanes, pending):
+    """Completes the copies of these lanes whose group is not among the last `pending` committed ones."""
+    limit = machine.copy_count + 1 if pending is None else machine.copy_count - pending
+    kept = []
+    for index, targets, rows, groups, offsets in machine.copies:
+        done = lanes.mask[index] & (groups < limit[index])
+        if done.any():
+            machine.clocks.pending_done(index[done], offsets[done], rows.shape[1])
+            store(machine, "shared", targets[done], index[done], rows[done])
+        if not done.all():
+            kept.append([index[~done], targets[~done], rows[~done], groups[~done], offsets[~done]])
+    machine.copies = kept
+
+
+def _bind_mbarrier_arrive(machine, instruction, mods):
+    mods.flag("arrive")
+    no_increment = mods.flag("noinc")
+    mods.take(*_SHARED)
+    mods.take("b64")
+    mods.done()
+    addresses_of = address_reader(machine, instruction.operands[0])
+
+    def step(lanes):
+        _wait(machine, lanes, None)
+        index = lanes.index
+        offsets = shared_offsets(machine, "shared", addresses_of(index), index, 8, "uses an mbarrier of")
+        for offset in np.unique(offsets[offsets >= 0]):
+            mine = index[offsets == offset]
+            barrier = machine.barriers.get(int(offset), int(mine[0]))
+            machine.clocks.release(mine, barrier.arriving)
+            if no_increment:
+                machine.barriers.count_down(barrier, int(mine[0]), len(mine))
+
+    return step
+
+
+# Bulk copies -----------------------------------------------------------------------------------------------------
+
+
+class BulkGroups:
+    """Per lane: the clocks of bulk stores not committed yet, and of committed groups, oldest first."""
+
+    def __init__(self):
+        self.open, self.committed = [], []
+
+
+def _groups(machine, lane):
+    return machine.bulk_groups.setdefault(int(lane), BulkGroups())
+
+
+def commit_bulk(machine, lanes):
+    for lane in lanes.index:
+        groups = _groups(machine, lane)
+        groups.committed.append(max(groups.open, default=0))
+        groups.open = []
+
+
+def wait_bulk(machine, lanes, pending):
+    for lane in lanes.index:
+        groups = _groups(machine, lane)
+        finished = groups.committed[: max(len(groups.committed) - pending, 0)]
+        groups.committed = groups.committed[len(finished) :]
+        if finished and max(finished):
+            column = machine.clocks.bulk_store_column(int(machine.warp_of[lane]))
+            machine.clocks.async_done(np.array([lane]), column, max(finished))
+
+
+def bulk_read(machine, lane, spans):
+    """Records that lane's bulk store reads shared memory, in its open group."""
+    column = machine.clocks.bulk_store_column(int(machine.warp_of[lane]))
+    _groups(machine, lane).open.append(machine.clocks.async_read(int(lane), spans, column, "a bulk store"))
+
+
+def share_bulk_read(machine, first, lane):
+    """`lane` issued the same bulk store as lane `first` of its warp, and must wait for it too."""
+    _groups(machine, lane).open += _groups(machine, first).open[-1:]
+
+
+def multicast_targets(machine, lane, address, mask):
+    """Addresses of the same offset in each CTA of `mask`."""
+    from .memory import CTA_SHIFT
+
+    offset = int(address) & ((1 << CTA_SHIFT) - 1)
+    return [rank << CTA_SHIFT | offset for rank in range(machine.cluster_size) if int(mask) >> rank & 1]
+
+
+def complete(machine, lane, mbarrier_address, nbytes, clock_of):
+    """Signals `nbytes` at the mbarrier; `clock_of(column)` gives the operation's clock for the barrier's agent."""
+    index = np.array([lane])
+    offset = int(
+        shared_offsets(
+            machine, "shared", np.array([mbarrier_address], dtype=np.uint64), index, 8, "uses an mbarrier of"
+        )[0]
+    )
+    if offset < 0:
+        return
+    barrier = machine.barriers.get(offset, lane)
+    column = barrier.column
+    barrier.arriving[column] = max(barrier.arriving[column], clock_of(column))
+    machine.barriers.count_down(barrier, lane, nbytes=nbytes)
+
+
+def write_shared(machine, lane, address, data, mbarrier_address):
+    """Bulk data (bytes along a list of (address, bytes) rows) arrives in shared memory and signals the mbarrier."""
+    rows = np.ascontiguousarray(data)
+    index = np.array([lane])
+    offset = int(
+        shared_offsets(machine, "shared", np.array([address], dtype=np.uint64), index, len(rows), "copies to")[0]
+    )
+    if offset < 0:
+        return
+    buffer = machine.shared.buffer
+    buffer.data[offset : offset + len(rows)] = rows
+    buffer.written[offset : offset + len(rows)] = True
+    complete(
+        machine,
+        lane,
+        mbarrier_address,
+        len(rows),
+        lambda column: _async_write(machine, lane, (np.array([offset]), len(rows)), column),
+    )
+
+
+def _async_write(machine, lane, spans, column):
+    machine.clocks.async_write(int(lane), spans, column)
+    return int(machine.clocks.async_clock[column])
+
+
+def _check_bulk(machine, lane, nbytes, *addresses):
+    if nbytes % 16 or any(int(address) % 16 for address in addresses):
+        machine.find(
+            "misaligned",
+            f"a bulk copy of {nbytes} bytes needs sizes and addresses that are multiples of 16",
+            int(lane),
+            int(addresses[0]),
+        )
+
+
+def _bind_bulk(machine, instruction, mods, reduces):
+    if reduces:
+        raise mods.unsupported("operation")
+    destination_space, source_space = mods.left[0], mods.left[1]
+    if destination_space not in SPACES or source_space not in SPACES:
+        raise mods.unsupported("direction")
+    del mods.left[:2]
+    barrier, group = mods.flag("mbarrier::complete_tx::bytes"), mods.flag("bulk_group")
+    multicast = mods.flag("multicast::cluster")
+    mods.skip("L2::*")
+    mods.done()
+    operands = list(instruction.operands)
+    destination, source = (address_reader(machine, operand) for operand in operands[:2])
+    size = _values(machine, operands[2], "u32")
+    barrier_of = address_reader(machine, operands[3]) if barrier else None
+    mask = _values(machine, operands[4], "b16") if multicast else None
+
+    def step(lanes):
+        for lane in lanes.index:
+            index = np.array([lane])
+            to, start, nbytes = destination(index)[0], source(index), int(size[lane])
+            _check_bulk(machine, lane, nbytes, to, start[0])
+            if source_space == "global":
+                data = _read_span(machine, machine.memory, "global", start, index, nbytes)
+                targets = multicast_targets(machine, lane, to, mask[lane]) if multicast else [int(to)]
+                signals = (
+                    multicast_targets(machine, lane, barrier_of(index)[0], mask[lane])
+                    if multicast
+                    else [int(barrier_of(index)[0])]
+                )
+                for target, signal in zip(targets, signals, strict=True):
+                    write_shared(machine, lane, target, data, signal)
+                continue
+            data = _read_span(machine, machine.shared, "shared", start, index, nbytes)
+            offset = int(machine.shared.locate(start, index, nbytes)[0][0][2][0]) if len(data) else 0
+            bulk_read(machine, lane, (np.array([offset]), nbytes))
+            if group:
+                _write_span(machine, to, data, lane)
+            else:
+                write_shared(machine, lane, to, data, barrier_of(index)[0])
+
+    return step
+
+
+def _read_span(machine, space, name, start, index, nbytes):
+    parts, outside = space.locate(start, index, nbytes)
+    report_outside(machine, name, start, index, outside, nbytes, "a bulk copy reads")
+    if not parts:
+        return np.zeros(nbytes, dtype=np.uint8)
+    buffer, _, offsets = parts[0]
+    offset = int(offsets[0])
+    if buffer.written is not None and not buffer.written[offset : offset + nbytes].all():
+        machine.find(
+            "uninitialised-read",
+            f"a bulk copy of {nbytes} bytes reads bytes that nobody wrote",
+            int(index[0]),
+            int(start[0]),
+        )
+    return buffer.data[offset : offset + nbytes].copy()
+
+
+def _write_span(machine, address, data, lane):
+    index, start = np.array([lane]), np.array([address], dtype=np.uint64)
+    parts, outside = machine.memory.locate(start, index, len(data))
+    report_outside(machine, "global", start, index, outside, len(data), "a bulk copy writes")
+    for buffer, _, offsets in parts:
+        offset = int(offsets[0])
+        buffer.data[offset : offset + len(data)] = data
+        if buffer.written is not None:
+            buffer.written[offset : offset + len(data)] = True
+
+
+def bind_st_async(machine, instruction):
+    mods = Modifiers(instruction)
+    mods.skip("async", "weak", "shared::cluster", "mbarrier::complete_tx::bytes")
+    count = int(mods.take("v2", "v4", default="v1")[1])
+    kind = mods.type()
+    mods.done()
+    destination, source, barrier = instruction.operands
+    items = source.items if isinstance(source, ptx.Vector) else (source,)
+    readers = [_values(machine, item, kind) for item in items]
+    destination, barrier = address_reader(machine, destination), address_reader(machine, barrier)
+    dtype = np.dtype(NUMPY_TYPES[kind])
+
+    def step(lanes):
+        for lane in lanes.index:
+            index = np.array([lane])
+            data = np.array([reader[lane] for reader in readers], dtype=dtype).view(np.uint8)
+            assert len(data) == count * dtype.itemsize
+            write_shared(machine, lane, destination(index)[0], data, barrier(index)[0])
+
+    return step

@@ -1,0 +1,139 @@
+"""Runs CuTe DSL and Triton programs, unmodified, without a GPU: CPU tensors stand in for CUDA tensors.
+
+    prepare("sm_90a")                      # before cutlass is imported
+    with SimulatedDevice() as device:
+        outputs = kernel_fn(*get_inputs())  # every launch runs in the simulator
+    device.launches                         # one SimulationReport per launch
+    device.findings                         # of all launches
+
+Inside the context torch says "cuda" where it holds CPU tensors, so that code which checks devices sees what it expects.
+Compiled functions that were made in the context stay redirected.
+"""
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import sys
+import tempfile
+import weakref
+
+import numpy as np
+
+from .findings import SimulationError
+from .memory import Memory
+from .simulate import WAVE_LANES, simulate
+
+_TARGETS = {"sm_80": (8, 0), "sm_90": (9, 0), "sm_90a": (9, 0), "sm_100a": (10, 0), "sm_120a": (12, 0)}
+
+
+def prepare(arch):
+    """Sets the environment that CuTe DSL reads when it is imported: target, line information, PTX kept."""
+    if "cutlass" in sys.modules:
+        raise SimulationError(
+            "import kernel_harness.simulator.driver and call prepare() before anything imports cutlass"
+        )
+    directory = tempfile.mkdtemp(prefix="simulated-ptx-")
+    os.environ |= {
+        "CUTE_DSL_ARCH": arch,
+        "CUTE_DSL_LINEINFO": "1",
+        "CUTE_DSL_KEEP": "ptx",
+        "CUTE_DSL_DUMP_DIR": directory,
+    }
+
+
+class SimulatedDevice:
+    """Context in which CuTe DSL and Triton launches are simulated.
+
+    `launches` lists their reports, `findings` the findings of all of them.
+    profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
+    """
+
+    def __init__(self, profile=None, wave_lanes=WAVE_LANES):
+        self.launches, self.profile, self.wave_lanes = [], profile, wave_lanes
+        self.arguments = []  # tensors given to the compiled function that runs: (label, tensor)
+        self._addressed = {}  # storage address -> weak reference to a tensor whose data_ptr() was asked for
+        self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
+        self._exit = None
+
+    @property
+    def findings(self):
+        return [finding for report in self.launches for finding in report.findings]
+
+    def __enter__(self):
+        from . import dsl_device, torch_device
+
+        self._exit = contextlib.ExitStack()
+        self._exit.enter_context(dsl_device.active(self))
+        self._exit.enter_context(torch_device.pretend_cuda(self))
+        if importlib.util.find_spec("triton"):
+            from . import triton_device
+
+            self._exit.enter_context(triton_device.active(self, compute_capability()))
+        return self
+
+    def __exit__(self, *exception):
+        self._exit.close()
+
+    # Called by the torch mode ------------------------------------------------------------------------------------
+
+    def allocated(self, tensor):
+        """`tensor` is fresh memory that nobody wrote."""
+        storage = tensor.untyped_storage()
+        if storage.nbytes():
+            self._unwritten[storage.data_ptr()] = (tensor, np.zeros(storage.nbytes(), dtype=bool))
+
+    def touched(self, tensor):
+        """torch used `tensor` in a way that may have written it."""
+        if self._unwritten and tensor.layout is not None:
+            entry = self._unwritten.get(tensor.untyped_storage().data_ptr())
+            if entry:
+                entry[1][:] = True
+
+    def addressed(self, tensor):
+        """`tensor` was asked for its address, which may reach a kernel as a number."""
+        self._addressed[tensor.untyped_storage().data_ptr()] = weakref.ref(tensor)
+
+    # Launches ----------------------------------------------------------------------------------------------------
+
+    def launch(self, text, kernel, grid, block, cluster, shared_bytes, params):
+        """Simulates a launch on the memory of the tensors that are known, and keeps its report."""
+        memory = self._memory()
+        report = simulate(
+            text, kernel, grid, block, cluster, shared_bytes, params, memory, self.profile, self.wave_lanes
+        )
+        self.launches.append(report)
+
+    def _memory(self):
+        memory = Memory()
+        by_address = [
+            (f"the tensor of shape {tuple(t.shape)}", t)
+            for t in (ref() for ref in self._addressed.values())
+            if t is not None
+        ]
+        for label, tensor in by_address + self.arguments:
+            storage = tensor.untyped_storage()
+            if not storage.nbytes():
+                continue
+            address = storage.data_ptr()
+            data = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (storage.nbytes(),))
+            written = self._unwritten.get(address, (None, True))[1]
+            description = (
+                tensor.storage_offset() * tensor.element_size(),
+                tuple(tensor.shape),
+                tuple(tensor.stride()),
+                tensor.element_size(),
+            )
+            memory.add(address, data, label, written, description)
+        return memory
+
+
+def run(function, *inputs, profile=None):
+    """function(*inputs) with its launches simulated: (outputs, the SimulatedDevice with launches and findings)."""
+    with SimulatedDevice(profile) as device:
+        return function(*inputs), device
+
+
+def compute_capability():
+    """(major, minor) of the architecture that prepare() chose."""
+    return _TARGETS[os.environ["CUTE_DSL_ARCH"]]

@@ -1,0 +1,169 @@
+"""Memory as the kernel sees it: global allocations at their addresses, and per-CTA and per-thread windows.
+
+Every access goes through `Space.locate`, which turns addresses into offsets of one buffer or reports which lanes are
+outside every allocation. Buffers remember which bytes were written, so that reads of unwritten memory can be told.
+"""
+
+import bisect
+
+import numpy as np
+
+SHARED_BASE = 0x400  # the first bytes of the shared window belong to the system, as on the hardware
+SHARED_WINDOW = 0x7F40_0000_0000_0000  # generic address of shared::cluster address 0
+LOCAL_WINDOW = 0x7F50_0000_0000_0000
+PARAMETER_WINDOW = 0x7F60_0000_0000_0000
+CTA_SHIFT = 24  # shared::cluster address = (rank of the CTA in its cluster) << 24 | offset
+
+
+class Buffer:
+    """Bytes with an optional record of which were written (True: all; False: none; or a mask that is kept up to date).
+
+    tensor: (byte offset, shape, strides in elements, bytes per element), to name coordinates in findings.
+    """
+
+    def __init__(self, data, base=0, label="", written=True, tensor=None, read_only=False):
+        self.data, self.base, self.label, self.tensor = data, base, label, tensor
+        self.written = (
+            written if isinstance(written, np.ndarray) else None if written else np.zeros(len(data), dtype=bool)
+        )
+        self.read_only, self.is_global = read_only, False
+        self._views = {}
+
+    def __len__(self):
+        return len(self.data)
+
+    def view(self, dtype):
+        """The data as `dtype` elements; the tail that does not fill one is left out."""
+        if dtype not in self._views:
+            size = np.dtype(dtype).itemsize
+            self._views[dtype] = self.data[: len(self.data) // size * size].view(dtype)
+        return self._views[dtype]
+
+    def coordinates(self, offset):
+        """Tensor coordinates of a byte offset, or None."""
+        if self.tensor is None:
+            return None
+        start, shape, strides, itemsize = self.tensor
+        element, result = (offset - start) // itemsize, [0] * len(shape)
+        for axis in sorted(range(len(shape)), key=lambda i: -strides[i]):
+            if strides[axis] > 0 and shape[axis] > 1:
+                result[axis], element = divmod(element, strides[axis])
+        inside = element == 0 and all(0 <= c < n for c, n in zip(result, shape, strict=True))
+        return tuple(result) if inside else None
+
+    def gather(self, offsets, nbytes):
+        """(n, nbytes) uint8 for n byte offsets."""
+        size = nbytes & -nbytes  # widest power of two that divides the access
+        if size > 1 and size <= 8 and self.data.ctypes.data % size == 0 and not np.any(offsets & (size - 1)):
+            view = self.view(f"u{size}")
+            words = (
+                view[(offsets // size)[:, None] + np.arange(nbytes // size)]
+                if nbytes > size
+                else view[offsets // size][:, None]
+            )
+            return np.ascontiguousarray(words).view(np.uint8)
+        if size > 8 and not np.any(offsets & 7) and self.data.ctypes.data % 8 == 0:
+            words = self.view("u8")[(offsets >> 3)[:, None] + np.arange(nbytes // 8)]
+            return words.view(np.uint8)
+        return self.data[offsets[:, None] + np.arange(nbytes)]
+
+    def scatter(self, offsets, rows):
+        """Writes (n, nbytes) uint8 rows; where offsets repeat, the last lane wins."""
+        self.data[offsets[:, None] + np.arange(rows.shape[1])] = rows
+        if self.written is not None:
+            self.written[offsets[:, None] + np.arange(rows.shape[1])] = True
+
+    def unwritten(self, offsets, nbytes):
+        """Which of the accesses read a byte that nobody wrote."""
+        if self.written is None:
+            return None
+        missing = ~self.written[offsets[:, None] + np.arange(nbytes)].all(axis=1)
+        return missing if missing.any() else None
+
+
+class Memory:
+    """Global memory: allocations at absolute addresses.
+
+    `add` registers memory that exists (a tensor's storage, at its own address); `allocate` makes new memory.
+    """
+
+    def __init__(self):
+        self.allocations, self._bases = [], []
+        self._next = 0x6000_0000_0000
+        self._last = None
+
+    def add(self, address, data, label="", written=True, tensor=None, read_only=False):
+        """Registers `data` (uint8 array) at `address`; an allocation that is already there is replaced."""
+        index = bisect.bisect_left(self._bases, address)
+        if index < len(self._bases) and self._bases[index] == address:
+            del self._bases[index], self.allocations[index]
+        buffer = Buffer(data, address, label, written, tensor, read_only)
+        self._bases.insert(index, address)
+        self.allocations.insert(index, buffer)
+        self._last, buffer.is_global = buffer, True
+        return buffer
+
+    def allocate(self, nbytes, label="", written=False, align=256):
+        """New zeroed memory of `nbytes`, with a guard gap on each side. Returns its Buffer."""
+        data = np.zeros(nbytes + align, dtype=np.uint8)
+        skip = -data.ctypes.data % align
+        address = self._next
+        self._next += (nbytes + 2 * 4096) // 4096 * 4096 + 4096
+        return self.add(address, data[skip : skip + nbytes], label, written)
+
+    def find(self, address):
+        """The allocation that holds `address`, or the nearest one below it, or None."""
+        index = bisect.bisect_right(self._bases, address) - 1
+        return self.allocations[index] if index >= 0 else None
+
+    def read(self, address, nbytes):
+        buffer = self.find(address)
+        offset = address - buffer.base
+        return buffer.data[offset : offset + nbytes]
+
+    def locate(self, addresses, lanes, nbytes):
+        """Splits lane addresses by allocation: [(buffer, positions, offsets)], and positions that are outside."""
+        buffer = self._last
+        if buffer is not None:
+            offsets = addresses - np.uint64(buffer.base)  # an address below the base wraps to a huge offset
+            limit = len(buffer) - nbytes
+            if limit >= 0 and (offsets <= np.uint64(limit)).all():
+                return [(buffer, slice(None), offsets.astype(np.int64))], ()
+        owner = np.searchsorted(np.array(self._bases, dtype=np.uint64), addresses, side="right") - 1
+        parts, outside = [], []
+        for index in np.unique(owner):
+            positions = np.flatnonzero(owner == index)
+            if index < 0:
+                outside.append(positions)
+                continue
+            buffer = self.allocations[index]
+            offsets = (addresses[positions] - np.uint64(buffer.base)).astype(np.int64)
+            inside = offsets <= len(buffer) - nbytes
+            if inside.any():
+                parts.append((buffer, positions[inside], offsets[inside]))
+                self._last = buffer
+            if not inside.all():
+                outside.append(positions[~inside])
+        return parts, np.concatenate(outside) if outside else ()
+
+
+class Window:
+    """Per-CTA (shared) or per-lane (local) memory: one buffer with a stride per owner."""
+
+    def __init__(self, owners, nbytes, base, label, owner_of):
+        self.nbytes, self.base, self.owner_of = nbytes, base, owner_of
+        self.stride = (nbytes + 15) // 16 * 16 + 16
+        self.buffer = Buffer(np.zeros(owners * self.stride + 16, dtype=np.uint8), 0, label, written=False)
+
+    def offsets(self, addresses, lanes):
+        """Offsets in the buffer, and which addresses are within the owner's bytes."""
+        owner, offset = self.owner_of(addresses.astype(np.int64), lanes)
+        return owner * self.stride + offset - self.base, offset - self.base
+
+    def locate(self, addresses, lanes, nbytes):
+        flat, offset = self.offsets(addresses, lanes)
+        inside = (offset >= 0) & (offset <= self.nbytes - nbytes) & (flat >= 0) & (flat < len(self.buffer) - nbytes)
+        if inside.all():
+            return [(self.buffer, slice(None), flat)], ()
+        positions = np.flatnonzero(inside)
+        return ([(self.buffer, positions, flat[positions])] if len(positions) else []), np.flatnonzero(~inside)

@@ -1,0 +1,46 @@
+"""Counters per source line: requests, sectors, bytes and bank conflicts. Off by default: it costs time.
+
+A request is one instruction of one warp. Global memory moves sectors of 32 bytes; a request that needs more of them
+than its bytes fill is not coalesced. Shared memory has 32 banks of 4 bytes; a request takes one wavefront per distinct
+word of its busiest bank, for each group of lanes that moves 128 bytes.
+"""
+
+import numpy as np
+
+
+class Profile:
+    def __init__(self):
+        self.lines = {}  # (file, line, space, direction) -> {"requests", "bytes", "sectors" or "wavefronts", "ideal"}
+
+    def record(self, machine, space, direction, addresses, lanes, nbytes):
+        instruction = machine.instructions[machine.current]
+        key = (*machine.program.source(instruction.location), space, direction)
+        row = self.lines.setdefault(key, {"requests": 0, "bytes": 0, "transfers": 0, "ideal": 0})
+        warp = lanes // 32
+        moved = len(lanes) * nbytes
+        row["requests"] += len(np.unique(warp))
+        row["bytes"] += moved
+        if space == "global":
+            row["transfers"] += self._sectors(addresses, warp, nbytes)
+            row["ideal"] += -(-moved // 32)
+        else:
+            wavefronts, groups = self._wavefronts(addresses, machine.lane_id[lanes], warp, nbytes)
+            row["transfers"] += wavefronts
+            row["ideal"] += groups
+
+    @staticmethod
+    def _sectors(addresses, warp, nbytes):
+        first, last = addresses >> np.uint64(5), addresses + np.uint64(nbytes - 1) >> np.uint64(5)
+        both = np.concatenate([first, last]).astype(np.int64)
+        return len(np.unique(np.stack([np.concatenate([warp, warp]), both]), axis=1).T)
+
+    @staticmethod
+    def _wavefronts(addresses, lane, warp, nbytes):
+        """(wavefronts, groups of lanes that could move in one wavefront each)."""
+        per_group = min(32, 128 // nbytes)
+        group = warp * 32 + lane // per_group
+        words = (addresses.astype(np.int64)[:, None] >> 2) + np.arange(max(nbytes // 4, 1))
+        distinct = np.unique(np.stack([np.repeat(group, words.shape[1]), words.ravel()]), axis=1)
+        banks, counts = np.unique(np.stack([distinct[0], distinct[1] % 32]), axis=1, return_counts=True)
+        groups, start = np.unique(banks[0], return_index=True)
+        return int(np.maximum.reduceat(counts, start).sum()), len(groups)

@@ -1,0 +1,215 @@
+"""The entry point: one launch of one kernel, from PTX text, launch parameters and memory to findings and counters."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import ptx
+from .findings import SimulationError, SimulationReport
+from .global_races import GlobalRaces
+from .machine import Machine
+from .parser import parse
+
+MAX_FINDINGS = 50
+WAVE_LANES = 2048  # CTAs run together until they fill this many lanes
+_MODULES = {}  # parsed text, so that a kernel that is launched often is parsed once
+
+
+@dataclass(frozen=True)
+class Launch:
+    grid: tuple
+    block: tuple
+    cluster: tuple
+    shared_bytes: int
+    parameters: tuple  # bytes per kernel parameter
+
+    @property
+    def threads_per_cta(self):
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def ctas_per_cluster(self):
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+    @staticmethod
+    def parameter_offsets(kernel):
+        """[(parameter, offset)] in the parameter space."""
+        offset, result = 0, []
+        for parameter in kernel.parameters:
+            offset = -(-offset // parameter.align) * parameter.align
+            result.append((parameter, offset))
+            offset += parameter.nbytes
+        return result
+
+    def parameter_bytes(self, kernel):
+        layout = self.parameter_offsets(kernel)
+        data = bytearray(layout[-1][1] + layout[-1][0].nbytes + 16 if layout else 16)
+        for (parameter, offset), value in zip(layout, self.parameters, strict=True):
+            data[offset : offset + parameter.nbytes] = value
+        return bytes(data)
+
+
+class Program:
+    """What a kernel needs before a launch: its variables' places, and the facts that the checks use."""
+
+    def __init__(self, module, kernel, memory, launch):
+        self.module, self.kernel = module, kernel
+        self.shared_offsets, self.globals, offset = {}, {}, 0
+        variables = {**module.variables, **kernel.variables}
+        shared = [v for v in variables.values() if v.space == "shared"]
+        for variable in [v for v in shared if v.nbytes]:
+            offset = -(-offset // variable.align) * variable.align
+            self.shared_offsets[variable.name] = offset
+            offset += variable.nbytes
+        for variable in [v for v in shared if not v.nbytes]:  # extern arrays share what the launch asks for
+            offset = -(-offset // variable.align) * variable.align
+            self.shared_offsets[variable.name] = offset
+        self.shared_bytes = offset + launch.shared_bytes
+        for variable in variables.values():
+            if variable.space in ("global", "const"):
+                self.globals[variable.name] = memory.allocate(
+                    max(variable.nbytes, 1), variable.name, True, variable.align
+                ).base
+        for variable in variables.values():
+            if variable.space in ("global", "const"):
+                self._initialise(variable, memory.find(self.globals[variable.name]))
+        self.shared_granule = self._granule()
+        self.global_races = GlobalRaces(kernel)
+        self._registers = None
+        self._reported = {}
+
+    def _initialise(self, variable, buffer):
+        size = ptx.type_bytes(variable.element)
+        for index, value in enumerate(variable.values):
+            number = self.globals.get(value[0], 0) + value[1] if isinstance(value, tuple) else value
+            buffer.data[index * size : (index + 1) * size] = np.frombuffer(
+                (number % (1 << 8 * size)).to_bytes(size, "little"), dtype=np.uint8
+            )
+
+    def _granule(self):
+        """Bytes per entry of the race record: the narrowest access that the kernel can make to shared memory."""
+        smallest = 16
+        for instruction in self.kernel.instructions:
+            if instruction.opcode in ("ld", "st", "atom", "red") and not {"global", "param", "local", "const"} & set(
+                instruction.modifiers
+            ):
+                kind = instruction.modifiers[-1]
+                count = next((int(m[1]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+                smallest = min(smallest, count * ptx.type_bytes(kind) if kind[-1].isdigit() else 1)
+            elif instruction.opcode == "cp" and len(instruction.operands) > 2 and "bulk" not in instruction.modifiers:
+                smallest = min(smallest, getattr(instruction.operands[2], "value", 16))
+        return smallest
+
+    def registers_of(self, pc):
+        if self._registers is None:
+            self._registers = [_register_names(instruction) for instruction in self.kernel.instructions]
+        return self._registers[pc]
+
+    def source(self, location):
+        """(file, line) in the kernel author's code: the frame outside of an installed package where there is one."""
+        if location is None or location.line == 0:
+            return None, None
+        file, line = self.module.files.get(location.file), location.line
+        if location.inlined_at and file and "site-packages" in file:
+            file, line = self.module.files.get(location.inlined_at[0]), location.inlined_at[1]
+        return file, line
+
+    def add_finding(self, report, finding, pc):
+        key = (finding.kind, pc)
+        if key in self._reported:
+            self._reported[key].count += finding.count
+        elif len(report.findings) < MAX_FINDINGS:
+            self._reported[key] = finding
+            report.findings.append(finding)
+
+
+def _register_names(instruction):
+    found, stack = set(), list(instruction.operands)
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, ptx.Register):
+            found.add(operand.name)
+        elif isinstance(operand, ptx.Vector):
+            stack.extend(operand.items)
+        elif isinstance(operand, ptx.Pair):
+            stack.extend((operand.first, operand.second))
+        elif isinstance(operand, ptx.Negated):
+            found.add(operand.register.name)
+        elif isinstance(operand, ptx.Address):
+            stack.extend((operand.base, *operand.extra))
+    return found
+
+
+def _check_launch(kernel, launch):
+    """Refuses what the driver would refuse."""
+    if not 1 <= launch.threads_per_cta <= 1024:
+        raise SimulationError(f"a block of {launch.block} threads cannot be launched; 1 to 1024 threads are possible")
+    required = kernel.directives.get("reqntid")
+    if required and tuple(required) + (1,) * (3 - len(required)) != tuple(launch.block):
+        raise SimulationError(f"kernel {kernel.name} was compiled for a block of {required}, not {launch.block}")
+    if any(g % c for g, c in zip(launch.grid, launch.cluster, strict=True)):
+        raise SimulationError(f"the grid {launch.grid} is not a multiple of the cluster {launch.cluster}")
+    if len(launch.parameters) != len(kernel.parameters):
+        raise SimulationError(
+            f"kernel {kernel.name} takes {len(kernel.parameters)} parameters, not {len(launch.parameters)}"
+        )
+
+
+def simulate(ptx_text, kernel, grid, block, cluster, shared_bytes, params, memory, profile=None, wave_lanes=WAVE_LANES):
+    """Runs one launch to its end and returns a SimulationReport; `memory` is changed in place.
+
+    kernel: entry name, or None when the module has one entry. grid, block, cluster: (x, y, z). shared_bytes: dynamic
+    shared memory. params: one bytes-like value per kernel parameter, at least as long as the parameter. profile: a
+    Profile that collects counters per source line. wave_lanes: threads that run together, in whole CTAs; CTAs that
+    wait for each other must fit. Raises
+    UnsupportedInstruction when the kernel reaches what is not implemented, PtxSyntaxError, or SimulationError for a
+    launch that a driver would refuse.
+    """
+    module = _MODULES.get(ptx_text)
+    if module is None:
+        module = _MODULES[ptx_text] = parse(ptx_text)
+        while len(_MODULES) > 16:
+            del _MODULES[next(iter(_MODULES))]
+    if kernel is None:
+        (kernel,) = module.kernels
+    entry = module.kernels[kernel]
+    launch = Launch(
+        tuple(grid),
+        tuple(block),
+        tuple(cluster),
+        shared_bytes,
+        tuple(bytes(value)[: parameter.nbytes] for value, parameter in zip(params, entry.parameters, strict=True)),
+    )
+    _check_launch(entry, launch)
+    report = SimulationReport(kernel, module.target)
+    report.counters["ctas"] = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    program = Program(module, entry, memory, launch)
+    with np.errstate(all="ignore"):
+        _run(program, launch, memory, report, profile, wave_lanes)
+    return report
+
+
+def _run(program, launch, memory, report, profile, wave_lanes):
+    ctas = _cta_order(launch)
+    lanes_per_cta = -(-launch.threads_per_cta // 32) * 32
+    per_cluster = launch.ctas_per_cluster
+    clusters = max(1, min(wave_lanes // (lanes_per_cta * per_cluster), len(ctas) // per_cluster))
+    slots = clusters * per_cluster
+    machine = Machine(program, launch, memory, report, slots, profile)
+    for first in range(0, len(ctas), slots):
+        machine.start(ctas[first : first + slots], first, first + slots >= len(ctas))
+        machine.run()
+        if machine.trapped:
+            return
+
+
+def _cta_order(launch):
+    """CTA indices, the CTAs of a cluster together in rank order, x fastest."""
+    cx, cy, cz = launch.cluster
+    gx, gy, gz = (g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
+    order = []
+    for z, y, x in itertools.product(range(gz), range(gy), range(gx)):
+        for k, j, i in itertools.product(range(cz), range(cy), range(cx)):
+            order.append((x * cx + i, y * cy + j, z * cz + k))
+    return order

@@ -1,0 +1,283 @@
+"""Tensor maps and the copies that use them (TMA): boxes, swizzles, multicast, out-of-bounds fill.
+
+The 128-byte descriptor is opaque in the PTX ISA. CuTe DSL writes it in its host code; the fields below were read off
+the code that nvidia-cutlass-dsl 4.8.1 generates. Bits without a known meaning stop the run.
+"""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import numerics as nm
+from .access import address_reader, load, locate, report_outside
+from .copies import bulk_read, complete, multicast_targets, share_bulk_read
+from .findings import UnsupportedInstruction
+from .memory import CTA_SHIFT
+from .operands import Modifiers
+from .ptx import type_bytes
+from .synchronization import _values, shared_offsets
+
+# Code of the element type -> (bytes, name of the NumPy or raw type for reductions).
+_NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
+ELEMENTS = {code: (type_bytes(name), name) for code, name in enumerate(_NAMES)}
+_FILL_NAN, _TF32, _ROUND = 1 << 15, 1 << 16, 1 << 21
+_KNOWN = 0x70 | 0x780 | 0x6000 | _FILL_NAN | _TF32 | 0x60000 | _ROUND | 2
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """Dimensions are innermost first; `strides` in bytes, for dimensions 1 and up; `swizzle` is 0, 32, 64 or 128."""
+
+    address: int
+    element: int
+    dims: tuple
+    strides: tuple
+    box: tuple
+    swizzle: int = 0
+    fill_nan: bool = False
+
+    @property
+    def element_bytes(self):
+        return ELEMENTS[self.element][0]
+
+    def encode(self):
+        """The 128 bytes that a kernel receives."""
+        rank = len(self.dims)
+        dims, box = (list(values) + [1] * (5 - rank) for values in (self.dims, self.box))
+        strides = [stride // 16 for stride in self.strides] + [0] * (5 - rank)
+        flags = 2 | (rank - 1) << 4 | self.element << 7 | {0: 0, 32: 1, 64: 2, 128: 3}[self.swizzle] << 13 | 2 << 17
+        flags |= _FILL_NAN if self.fill_nan else 0
+        high = sum((stride >> 32 & 15) << (32 + 4 * index) for index, stride in enumerate(strides))
+        words = [
+            self.address, flags | (strides[0] & 0xFFFFFFFF) << 32,
+            strides[1] & 0xFFFFFFFF | (strides[2] & 0xFFFFFFFF) << 32,
+            strides[3] & 0xFFFFFFFF | high, dims[0] - 1 | dims[1] - 1 << 32, dims[2] - 1 | dims[3] - 1 << 32,
+            dims[4] - 1 | box[0] - 1 << 56, box[1] - 1 | box[2] - 1 << 8 | box[3] - 1 << 16 | box[4] - 1 << 24,
+        ]  # fmt: skip
+        return struct.pack("<16Q", *words, *[0] * 8)
+
+    @staticmethod
+    def decode(data):
+        words = struct.unpack("<16Q", bytes(data))
+        flags = words[1] & 0xFFFFFFFF
+        element = flags >> 7 & 15
+        if flags & ~_KNOWN or element not in ELEMENTS or words[6] >> 32 & 0xFFFFFF:
+            raise UnsupportedInstruction(
+                f"a tensor map with flags 0x{flags:x} (interleave, steps or an unknown type) is not implemented"
+            )
+        rank = (flags >> 4 & 7) + 1
+        low = [words[1] >> 32, words[2] & 0xFFFFFFFF, words[2] >> 32, words[3] & 0xFFFFFFFF]
+        strides = [16 * (value | (words[3] >> (32 + 4 * index) & 15) << 32) for index, value in enumerate(low)]
+        dims = [1 + (words[4 + index // 2] >> 32 * (index % 2) & 0xFFFFFFFF) for index in range(5)]
+        box = [1 + (words[6] >> 56)] + [1 + (words[7] >> 8 * index & 0xFF) for index in range(4)]
+        swizzle = (0, 32, 64, 128)[flags >> 13 & 3]
+        return TensorMap(
+            words[0],
+            element,
+            tuple(dims[:rank]),
+            tuple(strides[: rank - 1]),
+            tuple(box[:rank]),
+            swizzle,
+            bool(flags & _FILL_NAN),
+        )
+
+
+def swizzled(addresses, width):
+    """Shared-memory addresses as the `width`-byte swizzle places them: 16-byte chunk number xor line number."""
+    chunks = {0: 0, 32: 1, 64: 3, 128: 7}[width]
+    return addresses ^ (((addresses >> 7) & chunks) << 4) if chunks else addresses
+
+
+def _elements(tensor_map, coordinates, shared_address):
+    """Per element of the box: global address, whether inside the tensor, shared address."""
+    size, rank = tensor_map.element_bytes, len(tensor_map.dims)
+    grids = np.meshgrid(*(np.arange(extent, dtype=np.int64) for extent in reversed(tensor_map.box)), indexing="ij")[
+        ::-1
+    ]
+    inside = np.ones(grids[0].shape, dtype=bool)
+    address = np.full(grids[0].shape, tensor_map.address, dtype=np.int64)
+    for axis in range(rank):
+        position = grids[axis] + int(coordinates[axis])
+        inside &= (position >= 0) & (position < tensor_map.dims[axis])
+        address += position * (size if axis == 0 else tensor_map.strides[axis - 1])
+    linear = shared_address + size * np.arange(inside.size, dtype=np.int64)
+    return address.ravel(), inside.ravel(), swizzled(linear, tensor_map.swizzle)
+
+
+def _read_map(machine, lane, address):
+    row = load(machine, "generic", np.array([address], dtype=np.uint64), np.array([lane]), 128, align=64)
+    return TensorMap.decode(row[0])
+
+
+def bind_tensor(machine, instruction, mods: Modifiers, reduces):
+    mods.take("1d", "2d", "3d", "4d", "5d")
+    to_shared = mods.left[0].startswith("shared")
+    del mods.left[:2]
+    reduction = mods.take("add", "min", "max", "and", "or", "xor", "inc", "dec") if reduces else None
+    mods.skip("tile", "L2::*", "cta_group::1")
+    mods.take("mbarrier::complete_tx::bytes", "bulk_group")
+    multicast = mods.flag("multicast::cluster")
+    mods.done()
+    operands = list(instruction.operands)
+    tensor, shared = (operands[1], operands[0]) if to_shared else (operands[0], operands[1])
+    map_of = address_reader(machine, tensor)
+    coordinates = [_values(machine, item, "s32") for item in tensor.extra[0].items]
+    shared_of = address_reader(machine, shared)
+    barrier_of = address_reader(machine, operands[2]) if to_shared else None
+    mask = _values(machine, operands[3], "b16") if multicast else None
+
+    def step(lanes):
+        done = {}
+        for lane in lanes.index:
+            index = np.array([lane])
+            at, start = tuple(int(c[lane]) for c in coordinates), int(shared_of(index)[0])
+            key = (int(map_of(index)[0]), at, start, int(lane) // 32)
+            if key in done and not to_shared and not reduction:
+                # Lanes of a warp that store the same box: once is enough, but each lane waits for its own group.
+                share_bulk_read(machine, done[key], lane)
+                continue
+            if key in done:
+                _several_issue(machine, lane, reduction)
+            done[key] = lane
+            tensor_map = _read_map(machine, lane, key[0])
+            if len(at) != len(tensor_map.dims):
+                message = f"a {len(at)}-dimensional copy uses a tensor map of {len(tensor_map.dims)} dimensions"
+                machine.find("out-of-bounds", message, int(lane))
+            if at[0] * tensor_map.element_bytes % 16:
+                message = f"the innermost coordinate of a tensor copy, {at[0]}, is not a multiple of 16 bytes"
+                machine.find("misaligned", message, int(lane))
+            if start % 128:
+                message = f"a tensor copy needs a shared address that is a multiple of 128, not 0x{start:x}"
+                machine.find("misaligned", message, int(lane), start)
+            if to_shared:
+                ranks = mask[lane] if multicast else None
+                _load(machine, lane, tensor_map, at, start, int(barrier_of(index)[0]), ranks)
+            else:
+                _store(machine, lane, tensor_map, at, start, reduction)
+
+    return step
+
+
+def _several_issue(machine, lane, reduction):
+    message = "several lanes of a warp issue the same " + ("reduction" if reduction else "copy")
+    machine.find("missing-election", message + "; elect one of them", int(lane))
+
+
+def _spans(offsets, size):
+    """Element offsets of a box -> (offsets, bytes) of its contiguous 16-byte pieces, or of single elements."""
+    if 16 % size == 0 and len(offsets) % (16 // size) == 0:
+        pieces = offsets.reshape(-1, 16 // size)
+        if (pieces[:, -1] - pieces[:, 0] == 16 - size).all():
+            return pieces[:, 0], 16
+    return offsets, size
+
+
+def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks):
+    size = tensor_map.element_bytes
+    addresses, inside, targets = _elements(tensor_map, coordinates, start & ((1 << CTA_SHIFT) - 1))
+    data = np.zeros((len(addresses), size), dtype=np.uint8)
+    if tensor_map.fill_nan:
+        data[:] = 0xFF
+    if inside.any():
+        chosen = np.flatnonzero(inside)
+        lanes = np.full(len(chosen), lane)
+        parts, outside = machine.memory.locate(addresses[chosen].astype(np.uint64), lanes, size)
+        report_outside(
+            machine, "global", addresses[chosen].astype(np.uint64), lanes, outside, size, "a tensor copy reads"
+        )
+        for buffer, positions, offsets in parts:
+            missing = buffer.unwritten(offsets, size)
+            if missing is not None:
+                machine.find(
+                    "uninitialised-read",
+                    f"a tensor copy reads {int(missing.sum())} elements of {buffer.label} that nobody wrote",
+                    int(lane),
+                )
+            if machine.global_races.active:
+                machine.global_races.read(machine, buffer, offsets, size, lanes[positions])
+            data[chosen[positions]] = buffer.gather(offsets, size)
+    base = start & ~((1 << CTA_SHIFT) - 1)
+    destinations = (
+        [base]
+        if ranks is None
+        else [a & ~((1 << CTA_SHIFT) - 1) for a in multicast_targets(machine, lane, start, ranks)]
+    )
+    barriers = [barrier] if ranks is None else multicast_targets(machine, lane, barrier, ranks)
+    for window, signal in zip(destinations, barriers, strict=True):
+        absolute = (targets | window).astype(np.uint64)
+        offsets = shared_offsets(
+            machine, "shared", absolute, np.full(len(absolute), lane), size, "a tensor copy writes"
+        )
+        if (offsets < 0).any():
+            continue
+        machine.shared.buffer.scatter(offsets, data)
+        machine.barriers.overwritten(offsets[:1], data.size) if not tensor_map.swizzle else None
+
+        def clock(column, offsets=offsets):
+            machine.clocks.async_write(int(lane), _spans(offsets, size), column)
+            return int(machine.clocks.async_clock[column])
+
+        complete(machine, lane, signal, data.size, clock)
+    counters = machine.report.counters
+    counters["global_bytes_read"] = counters.get("global_bytes_read", 0) + int(inside.sum()) * size
+
+
+def _store(machine, lane, tensor_map, coordinates, start, reduction):
+    size = tensor_map.element_bytes
+    addresses, inside, sources = _elements(tensor_map, coordinates, start & ((1 << CTA_SHIFT) - 1))
+    absolute = (sources | (start & ~((1 << CTA_SHIFT) - 1))).astype(np.uint64)
+    offsets = shared_offsets(machine, "shared", absolute, np.full(len(absolute), lane), size, "a tensor copy reads")
+    if (offsets < 0).any():
+        return
+    bulk_read(machine, lane, _spans(offsets, size))
+    missing = machine.shared.buffer.unwritten(offsets[inside], size)
+    if missing is not None:
+        machine.find(
+            "uninitialised-read",
+            f"a tensor copy reads {int(missing.sum())} elements of shared memory that nobody wrote",
+            int(lane),
+            start,
+        )
+    data = machine.shared.buffer.gather(offsets[inside], size)
+    chosen = addresses[inside].astype(np.uint64)
+    lanes = np.full(len(chosen), lane)
+    parts, outside = locate(machine, "global", chosen, lanes, size)
+    report_outside(machine, "global", chosen, lanes, outside, size, "a tensor copy writes")
+    for buffer, positions, there, _ in parts:
+        rows = data[positions]
+        if machine.global_races.active:
+            machine.global_races.write(machine, buffer, there, size, lanes[positions], rows)
+        if reduction:
+            rows = _reduce(reduction, tensor_map.element, buffer.gather(there, size), rows)
+        buffer.scatter(there, rows)
+    counters = machine.report.counters
+    counters["global_bytes_written"] = counters.get("global_bytes_written", 0) + data.size
+
+
+_REDUCERS = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _reduce(reduction, element, old, new):
+    name = ELEMENTS[element][1]
+    if reduction not in _REDUCERS or (name in ("f16", "f32", "f64", "bf16") and reduction in ("and", "or", "xor")):
+        raise UnsupportedInstruction(
+            f"cp.reduce.async.bulk.tensor .{reduction} on {name} is not implemented in the simulator"
+        )
+    old, new = np.ascontiguousarray(old), np.ascontiguousarray(new)
+    if name == "bf16":
+        a, b = nm.bf16_to_f32(old.view(np.uint16)), nm.bf16_to_f32(new.view(np.uint16))
+        return nm.f32_to_bf16(_REDUCERS[reduction](a, b)).view(np.uint8)
+    dtype = {"u": "u", "s": "i", "f": "f"}[name[0]] + str(old.shape[1])
+    return _REDUCERS[reduction](old.view(dtype), new.view(dtype)).view(np.uint8)
+
+
+def bind_tensormap(machine, instruction):
+    raise Modifiers(instruction).unsupported("tensormap modification on the device")

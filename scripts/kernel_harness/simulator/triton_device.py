@@ -1,0 +1,113 @@
+"""Triton on the simulated device: a driver whose launcher runs the PTX that Triton compiled.
+
+Triton compiles for the architecture that `driver.prepare` chose; the driver and launcher interfaces are those of
+Triton 3.2 to 3.9. Tensor descriptors made on the host are not implemented.
+"""
+
+import contextlib
+import struct
+import types
+
+from .findings import SimulationError, UnsupportedInstruction
+from .host import DEVICE_ATTRIBUTES
+
+_PACK = {"fp32": "<f", "f32": "<f", "fp64": "<d", "f64": "<d", "fp16": "<e", "f16": "<e"}
+
+
+def _pack(value, kind, nbytes):
+    """A launch argument as the kernel parameter's bytes."""
+    if kind.startswith("*"):
+        address = value.data_ptr() if hasattr(value, "data_ptr") else int(value or 0)
+        return address.to_bytes(8, "little")
+    if kind in _PACK:
+        return struct.pack(_PACK[kind], value)
+    if kind[0] in "iu" and kind[1:].isdigit():
+        return (int(value) % (1 << 8 * nbytes)).to_bytes(nbytes, "little")
+    raise UnsupportedInstruction(f"a Triton argument of type {kind} is not implemented in the simulator")
+
+
+class _Driver:
+    """What Triton asks its active driver for."""
+
+    def __init__(self, device, capability):
+        from triton.backends.compiler import GPUTarget
+
+        self._target = GPUTarget("cuda", capability[0] * 10 + capability[1], 32)
+        self._capability = capability
+        self.launcher_cls = lambda source, metadata: _Launcher(device, source, metadata)
+        properties = {"max_shared_mem": DEVICE_ATTRIBUTES[97], "multiprocessor_count": DEVICE_ATTRIBUTES[16]}
+        self.utils = types.SimpleNamespace(
+            get_device_properties=lambda index: properties | {"max_num_regs": 65536, "warpSize": 32},
+            load_binary=lambda name, binary, shared, index: (1, 1, 32, 0, 1024),
+        )
+
+    def get_current_target(self):
+        return self._target
+
+    def get_current_device(self):
+        return 0
+
+    def set_current_device(self, index):
+        return None
+
+    def get_current_stream(self, index=None):
+        return 0
+
+    def get_device_capability(self, index=0):
+        return self._capability
+
+    def get_active_torch_device(self):
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self):
+        import torch
+
+        return torch.cuda
+
+    def get_benchmarker(self):
+        """Autotuning takes the first configuration: time means nothing here."""
+        return lambda function, quantiles=None, **_: [1.0] * len(quantiles) if quantiles else 1.0
+
+
+class _Launcher:
+    def __init__(self, device, source, metadata):
+        from triton.runtime.cache import get_cache_manager
+
+        path = get_cache_manager(metadata.hash).get_file(f"{metadata.name}.ptx")
+        if path is None:
+            raise SimulationError(
+                f"Triton's cache holds no PTX of {metadata.name}; clear ~/.triton/cache and try again"
+            )
+        with open(path) as file:
+            self.ptx = file.read()
+        self.device, self.metadata = device, metadata
+        self.kinds = list(source.signature.values())
+
+    def __call__(self, x, y, z, stream, function, kernel_metadata, launch_metadata, enter, leave, *args):
+        from .parser import parse
+
+        kernel = parse(self.ptx).kernels[self.metadata.name]
+        given = [(value, kind) for value, kind in zip(args, self.kinds, strict=True) if kind != "constexpr"]
+        given += [(0, "*i8")] * (len(kernel.parameters) - len(given))  # scratch memory that the kernel does not use
+        params = [_pack(value, kind, p.nbytes) for (value, kind), p in zip(given, kernel.parameters, strict=True)]
+        clusters = getattr(self.metadata, "num_ctas", 1)
+        block = kernel.directives.get("reqntid", (32 * self.metadata.num_warps,))
+        block = tuple(block) + (1,) * (3 - len(block))
+        self.device.launch(
+            self.ptx, self.metadata.name, (x * clusters, y, z), block, (clusters, 1, 1), self.metadata.shared, params
+        )
+
+
+@contextlib.contextmanager
+def active(device, capability):
+    """Triton launches run on `device` inside this context."""
+    from triton.runtime.driver import driver
+
+    before = getattr(driver, "_active", None)
+    driver.set_active(_Driver(device, capability))
+    try:
+        yield
+    finally:
+        driver.set_active(before)  # reset_active would look for a real GPU
