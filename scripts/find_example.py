@@ -1,0 +1,78 @@
+"""Find the NVIDIA CuTe DSL example that is closest to a task, or check the index against a checkout.
+
+  python scripts/find_example.py --op gemm --arch sm_90a         examples of an operation for an arch
+  python scripts/find_example.py --op epilogue                   by what they teach
+  python scripts/find_example.py ampere/elementwise_add.py       where a path of an older release is now
+  python scripts/find_example.py --learning-path A               an ordered path, each step with its question
+  python scripts/find_example.py --check /path/to/cutlass        are all indexed paths in this checkout?
+
+Reads scripts/kernel_harness/nvidia_examples.yaml; nothing is downloaded. Exit code 1: nothing found, or --check found
+a difference.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, under -P and -I
+
+from kernel_harness import cli, nvidia_examples
+from kernel_harness.verdict import ExitCode
+
+
+def main(argv: list[str] | None = None) -> ExitCode:
+    parser = cli.parser(__doc__)
+    parser.add_argument("word", nargs="?", metavar="WORD", help="part of a path (also an old one) or of what is taught")
+    parser.add_argument("--op", help="operation or topic: gemm, attention, mla, norm, epilogue, tma, pdl, ...")
+    parser.add_argument("--arch", help="sm_80, sm_90a, sm_100a, sm_103a, sm_120a")
+    parser.add_argument("--learning-path", metavar="NAME", help="A basics, B attention and MLA, C advanced, H Hopper")
+    parser.add_argument("--check", metavar="PATH", type=Path, help="a checkout or bare clone of NVIDIA/cutlass")
+    cli.add_output(parser)
+    options = parser.parse_args(argv)
+    cli.check_output(options.output)
+    if options.check:
+        return _check(options)
+    if options.learning_path:
+        return _learning_path(options)
+    if not (options.word or options.op or options.arch):
+        topics = ", ".join(nvidia_examples.operations())
+        raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
+    found = nvidia_examples.find(options.word, options.op, options.arch)
+    rows = [(nvidia_examples.url(e["path"]), " ".join(e["archs"]), " ".join(e["ops"]), e["learn"]) for e in found]
+    return _emit(options, rows, ("example", "archs", "operations", "teaches"), {"examples": found})
+
+
+def _learning_path(options) -> ExitCode:
+    paths = nvidia_examples.load()["learning_paths"]
+    if options.learning_path not in paths:
+        raise cli.UsageError(f"--learning-path is one of {', '.join(paths)}")
+    path = paths[options.learning_path]
+    rows = [(n, nvidia_examples.url(step["path"]), step["question"]) for n, step in enumerate(path["steps"], start=1)]
+    return _emit(options, rows, ("step", "example", "question"), {"learning_path": path})
+
+
+def _check(options) -> ExitCode:
+    try:
+        rows = nvidia_examples.differences(options.check)
+    except ValueError as error:
+        raise cli.UsageError(f"--check {error}") from error
+    return _emit(options, rows, ("path", "problem"), {"differences": rows}, wanted=False)
+
+
+def _emit(options, rows: list, columns: tuple, document: dict, wanted: bool = True) -> ExitCode:
+    from kernel_harness.report import Report, Table, emit
+
+    good = bool(rows) == wanted
+    verdict = ("FOUND" if rows else "NOT FOUND") if wanted else ("DIFFERENT" if rows else "SAME")
+    report = Report(
+        tool="find_example",
+        verdict=verdict,
+        exit_code=ExitCode.PASS if good else ExitCode.WRONG_RESULT,
+        document=document,
+        summary={"rows": len(rows)},
+        tables=[Table("", columns, rows)] if rows else [],
+    )
+    return emit(report, options.format, options.output)
+
+
+if __name__ == "__main__":
+    raise SystemExit(cli.run(main))

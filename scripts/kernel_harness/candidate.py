@@ -1,0 +1,337 @@
+"""Worker: runs kernel_fn and nothing else. It never holds an expected value.
+
+Inputs live where the judge can see them: on the CPU the tensors lie in a file that the judge maps too, so the judge
+itself changes values and checks guard zones; on the GPU they are copied there and back. What this process says about
+itself (threads, patches, aliasing) adds to what the judge measures and never replaces it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import os
+import time
+from pathlib import Path
+
+import torch
+
+from . import audit, census, integrity, reference_guard, simulation, values
+from .contract import ContractError, KernelFile, author_traceback, load_kernel
+from .fingerprint import fingerprint
+from .outputs import aliases, distance, leaves, result_problem, settled
+from .poison import PATTERNS, poison_next
+from .slots import SLOTS, Slot, alias, fill_device, prepare, read_back
+from .tracing import trace_call
+
+SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
+
+_file: KernelFile | None = None
+_snapshot: integrity.Snapshot | None = None
+_watch: audit.Watch | None = None
+_simulating = contextlib.nullcontext  # around the file's own code; the simulator where there is one
+_history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
+_call_numbers = itertools.count(1)
+HISTORY_BYTES = 256 * 2**20
+# Bound before the kernel file is imported, as everything that this module calls on its behalf.
+_sleep, _clock, _listdir = time.sleep, time.perf_counter, os.listdir
+
+
+def load(path: str, folder: str, interpret: bool = False, simulate: str = "") -> dict:
+    """Import the kernel file. folder: the judge's. interpret: Triton kernels run in Triton's interpreter (CPU tensors).
+    simulate: an arch such as sm_90a for which launches run in the PTX simulator."""
+    global _file, _snapshot, _watch, _simulating
+    if simulate:
+        _simulating = simulation.contexts(simulate)
+    if interpret:
+        os.environ["TRITON_INTERPRET"] = "1"
+    _snapshot = integrity.Snapshot((Path(path),))
+    threads, modes = integrity.thread_count(), integrity.numeric_state()
+    _watch = audit.Watch(Path(path), (Path(folder), Path(__file__).parent))
+    try:
+        _watch.start()
+        with _simulating():
+            _file = load_kernel(path)
+    except ContractError as error:
+        return {"contract": str(error), "detail": error.detail}
+    reference_guard.forbid(_file)
+    if _file.module.kernel_fn is not _file.kernel_fn:
+        return {"contract": f"{path}: kernel_fn changed while the file was loaded"}
+    return {
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+        "process": _snapshot.changed_process(),
+        "new_threads": integrity.thread_count() - threads,
+        "watched": _watch.stop(),
+        "state": _changed(modes, integrity.numeric_state()),
+        "python_threads": [],
+        "kernels_defined": census.kernels_defined(_file.module),
+    }
+
+
+def call(
+    bundle: dict,
+    slot: str,
+    output: str,
+    refresh: str = "",
+    poison: str = "nan",
+    stream: str = "default",
+    embed: bool = False,
+    trace: bool = False,
+    count_kernels: bool = False,
+    expected_nbytes: list[int] = (),
+    device: str | None = None,
+) -> dict:
+    """Run kernel_fn once and lay the result out in the file ``output``.
+
+    refresh: "" makes new tensors in new memory; "bumped" and "silent" reuse those of ``slot`` with the values that the
+    bundle's file holds now, with and without raising the tensors' version counters. stream: "default", "side" (a
+    non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
+    embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
+    """
+    entry = prepare(bundle, slot, refresh, device, embed)
+    on_gpu = any(t.is_cuda for t in entry.storages.values())
+    state, threads = integrity.numeric_state(), integrity.thread_count()
+    versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
+    arguments = list(entry.inputs)
+    facts: dict = {}
+    try:
+        poison_next(list(expected_nbytes), poison, device or _device(entry))
+        with _on_stream(stream if on_gpu else "default") as side:
+            if on_gpu:
+                fill_device(entry, late=stream == "slow")
+            _watch.start()
+            started = _clock()
+            with _simulating() as simulator:
+                if trace:
+                    result, facts["trace"] = trace_call(_file.kernel_fn, arguments, _file.path)
+                elif count_kernels and on_gpu:
+                    result, facts["kernels"] = census.count_kernels(_file.kernel_fn, arguments)
+                else:
+                    result = _file.kernel_fn(*arguments)
+            facts["host_seconds"] = _clock() - started
+            facts["simulated"] = simulation.facts(simulator)
+            facts["watched"] = _watch.stop()
+            early = _prints(result)  # on the same stream, before anything is waited for
+            if side is not None:
+                side.synchronize()
+        threads_now, python_threads = integrity.thread_count(), integrity.threads_of_python()
+    except reference_guard.ReferenceCalled:
+        return {"cheat": "kernel_fn calls reference_fn"}
+    except BaseException as error:
+        return _failure(error)
+    if on_gpu:
+        torch.cuda.synchronize()
+    problem = result_problem(result)
+    if problem:
+        return {"problem": problem}
+    # Work that goes on behind the call's back needs a moment; only threads can do that on a CPU.
+    if on_gpu or python_threads or threads_now > threads:
+        _sleep(SETTLE_SECONDS)
+        if on_gpu:
+            torch.cuda.synchronize()
+    busy = integrity.busy_share(_sleep) if python_threads else 0.0
+    late = _prints(result)
+    shared = aliases(result, entry.inputs, _file.mutates)
+    _remember(f"call {next(_call_numbers)}", result, late)
+    facts |= {
+        "deferred": early != late,
+        "aliases": shared,
+        "new_threads": max(0, threads_now - threads),
+        "python_threads": python_threads,
+        "busy_threads": busy,
+        "state": _changed(state, integrity.numeric_state()),
+        "versions_raised": [
+            i for i, (t, v) in enumerate(zip(entry.inputs, versions, strict=True)) if v is not None and t._version != v
+        ],
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+        "process": _snapshot.changed_process(),
+    }
+    if on_gpu:
+        read_back(entry)
+    try:
+        return {"bundle": _save(entry, result, output), "facts": facts}
+    except values.UnsupportedValue as error:
+        return {"problem": f"kernel_fn returns {error}"}
+
+
+def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
+    """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
+
+    Nothing is between a call and the next but the new values. Each result that differs from the earlier ones of its
+    values is laid out in the next of ``outputs``. Ends early after ``seconds``.
+    """
+    entry = prepare(bundle, slot, "", None)
+    sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
+    if entry.blocks:
+        sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
+    else:
+        sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
+    seen: tuple[list, list] = ([], [])
+    found, started, firsts, farthest = [], _clock(), {}, -1.0
+    for call_index in range(count):
+        which = call_index % 2
+        for index, data in sources[which].items():
+            (alias(entry, index) if entry.blocks else entry.storages[index]).copy_(data)
+        for tensor in leaves(entry.inputs):
+            torch.autograd.graph.increment_version(tensor)
+        try:
+            with _simulating():
+                result = _file.kernel_fn(*entry.inputs)
+        except reference_guard.ReferenceCalled:
+            return {"cheat": "kernel_fn calls reference_fn"}
+        except BaseException as error:
+            return _failure(error)
+        prints = _prints(result)
+        if outputs and not any(prints == old for old in seen[which]):
+            if problem := result_problem(result):
+                return {"problem": problem}
+            seen[which].append(prints)
+            far = distance(result, firsts.setdefault(which, settled(result)) if not _file.mutates else result)
+            if len(found) < len(outputs) - 1 or far > farthest:
+                # The last place goes to whatever is farthest from the first result of its values.
+                if len(found) == len(outputs):
+                    Path(outputs[-1]).unlink()
+                    found.pop()
+                farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
+                found.append(
+                    {"values": which, "call": call_index + 1, "bundle": _save(entry, result, outputs[len(found)])}
+                )
+        if _clock() - started > seconds and call_index >= 3:
+            break
+    return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen]}
+
+
+def recheck() -> dict:
+    """Slots whose result is no longer what it was right after its call (a shared static buffer, or late work)."""
+    _sleep(SETTLE_SECONDS)
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    changed = [name for name, result, prints in _history if _prints(result) != prints]
+    return {"changed": changed, "replaced": _snapshot.replaced_functions(), "changed_files": _snapshot.changed_files()}
+
+
+def drop(slots: list[str]) -> dict:
+    """Forget slots and give their memory back; results stay in the history until recheck() looked at them."""
+    for slot in slots:
+        SLOTS.pop(slot, None)
+    gc.collect()
+    return {}
+
+
+def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "large") -> dict:
+    """Capture kernel_fn on ``bundle`` in a CUDA graph; replay it on the values of ``fresh`` with poisoned results."""
+    entry = prepare(bundle, slot, "", None)
+    fill_device(entry)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    captured = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.stream(stream):
+            for _ in range(2):
+                _file.kernel_fn(*entry.inputs)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"):
+            result = _file.kernel_fn(*entry.inputs)
+    except BaseException as error:
+        with contextlib.suppress(Exception):
+            torch.cuda.synchronize()
+        return {"not_capturable": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+    if problem := result_problem(result):
+        return {"problem": problem}
+    entry.source = values.Mapping(values.Bundle.from_json(fresh))
+    fill_device(entry)
+    mutated = [entry.inputs[i] for i in sorted(_file.mutates) if i < len(entry.inputs)]
+    held = [t.untyped_storage().data_ptr() for t in leaves(mutated)]
+    for tensor in leaves(result):
+        if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
+            start, stop = values.extent(tensor)
+            values.storage_bytes(tensor, start, stop - start).fill_(PATTERNS[poison])
+    torch.cuda.synchronize()
+    captured.replay()
+    torch.cuda.synchronize()
+    saved = _save(entry, result, output)
+    read_back(entry)
+    return {"bundle": saved, "nodes": census.graph_kernel_nodes(captured), "facts": {}}
+
+
+@contextlib.contextmanager
+def _on_stream(kind: str):
+    if kind == "default":
+        yield None
+        return
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        yield side
+
+
+def _device(entry: Slot) -> str:
+    return next((str(t.device) for t in entry.storages.values()), "cpu")
+
+
+def _prints(result) -> list[tuple]:
+    """Fingerprints of the result's tensors, computed where they are, in stream order."""
+    with torch.no_grad():
+        pending = [fingerprint(t) for t in leaves(result) if t.layout is torch.strided]
+    return pending if not any(t.is_cuda for t in leaves(result)) else _Pending(pending)
+
+
+class _Pending(list):
+    """Fingerprints still on the GPU; comparing two reads them."""
+
+    def __eq__(self, other) -> bool:
+        return [tuple(t.tolist()) for t in self] == [tuple(t.tolist()) for t in other]
+
+    def __ne__(self, other) -> bool:
+        return not self == other
+
+
+def _remember(name: str, result, prints: list) -> None:
+    size = sum(t.numel() * t.element_size() for t in leaves(result))
+    if size <= HISTORY_BYTES // 8 and not _file.mutates:  # an in-place result changes with its input, by declaration
+        _history.append((name, result, prints))
+        del _history[:-8]
+
+
+def _save(entry: Slot, result, output: str) -> dict:
+    mutated = {str(i): settled(entry.inputs[i]) for i in sorted(_file.mutates) if i < len(entry.inputs)}
+    return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
+
+
+def _changed(before: dict, after: dict) -> list[str]:
+    return [
+        f"{name}: {before.get(name)} -> {value}"
+        for name, value in after.items()
+        if name in before and before[name] != value
+    ]
+
+
+def _failure(error: BaseException) -> dict:
+    module = type(error).__module__
+    text = " ".join(str(error).split())
+    compiling = (
+        module.startswith(("cutlass", "nvidia_cutlass_dsl", "triton.compiler", "torch._inductor"))
+        or "Error building extension" in text
+        or "NVRTC" in text
+        or type(error).__name__ == "CompilationError"
+    )
+    leaves = isinstance(error, SystemExit)
+    return {
+        "error": f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__,
+        "kind": "unsupported"
+        if simulation.cannot(error)
+        else "compile"
+        if compiling
+        else "exit"
+        if leaves
+        else "crash",
+        "exit_code": error.code if leaves and isinstance(error.code, int) else 0 if leaves else None,
+        "no_gpu": not torch.cuda.is_available()
+        and any(word in text for word in ("NVIDIA driver", "not compiled with CUDA", "0 active drivers", "CUDA_ERROR")),
+        "detail": author_traceback(error, _file.path),
+    }
+
+
+HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph}

@@ -1,0 +1,110 @@
+"""Which GPU kernels a call launches, and whose they are: the author's or a library's."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from types import ModuleType
+
+# Beginnings of kernel names (demangled) that belong to PyTorch and the libraries it calls.
+LIBRARY_NAMES = (
+    "void at::",
+    "at::native",
+    "void at_cuda_detail",
+    "void cub::",
+    "void thrust::",
+    "cublas",
+    "void cublas",
+    "sm80_xmma",
+    "sm90_xmma",
+    "sm100_xmma",
+    "nvjet",
+    "cutlass_80",
+    "void cutlass::Kernel",
+    "cudnn",
+    "void cudnn",
+    "void gemv",
+    "void gemmk1",
+    "void gemmSN",
+    "void dot_kernel",
+    "void reduce_1Block",
+    "void splitKreduce",
+    "ampere_",
+    "hopper_",
+    "volta_",
+    "turing_",
+    "void flash::",
+    "void pytorch_flash::",
+    "fmha_",
+    "void fft",
+    "void vector_fft",
+    "void elementwise_kernel",
+    "void softmax_warp",
+    "void cask",
+    "void at::cuda",
+    "void (anonymous namespace)::",
+    "triton_poi_fused",
+    "triton_red_fused",
+    "triton_per_fused",
+)
+MEMORY_NAMES = ("Memcpy", "Memset")
+
+
+def kernels_defined(module: ModuleType) -> list[str]:
+    """Names of kernels that the file defines: CuTe DSL and Triton functions, by what they are at run time."""
+    names = []
+    for name, value in vars(module).items():
+        kind = type(value)
+        if kind.__module__.startswith("triton.runtime") and kind.__name__ in (
+            "JITFunction",
+            "InterpretedFunction",
+            "Autotuner",
+            "Heuristics",
+        ):
+            names.append(name)
+        elif getattr(value, "__module__", None) == module.__name__:
+            functions = [value, *vars(value).values()] if isinstance(value, type) else [value]
+            if any(_is_dsl_kernel(function) for function in functions):
+                names.append(name)
+    return names
+
+
+def _is_dsl_kernel(function) -> bool:
+    """@cute.kernel and @cute.jit mark what they decorate (nvidia-cutlass-dsl 4.8)."""
+    return hasattr(function, "_dsl_cls") or hasattr(function, "_decorator_kind")
+
+
+def count_kernels(function: Callable, arguments: list) -> tuple[object, list[dict]]:
+    """Run the call under the profiler; one row a kernel name: launches, microseconds, and whether a library's."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
+        result = function(*arguments)
+        torch.cuda.synchronize()
+    rows: dict[str, dict] = {}
+    for event in profiler.events():
+        if event.device_type.name != "CUDA" or event.name.startswith(MEMORY_NAMES):
+            continue
+        row = rows.setdefault(
+            event.name,
+            {"name": event.name[:200], "launches": 0, "us": 0.0, "library": event.name.startswith(LIBRARY_NAMES)},
+        )
+        row["launches"] += 1
+        row["us"] += event.device_time
+    return result, sorted(rows.values(), key=lambda row: -row["us"])
+
+
+def graph_kernel_nodes(graph) -> int | None:
+    """How many kernel nodes a captured torch.cuda.CUDAGraph has; None where torch does not hand out the graph."""
+    with contextlib.suppress(Exception):
+        from cuda.bindings import driver
+
+        raw = driver.CUgraph(graph.raw_cuda_graph())
+        _, _, count = driver.cuGraphGetNodes(raw, 0)
+        _, nodes, _ = driver.cuGraphGetNodes(raw, count)
+        return sum(
+            driver.cuGraphNodeGetType(node)[1] == driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
+            for node in nodes[:count]
+        )
+    return None

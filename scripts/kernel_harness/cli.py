@@ -1,0 +1,97 @@
+"""What every script's command line shares (standard library only)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from .contract import ContractError
+from .verdict import ExitCode, epilog
+
+FORMATS = ("auto", "table", "plain", "json")
+
+
+class UsageError(Exception):
+    """The command line asks for something impossible; ``str(error)`` is one sentence that says what to do."""
+
+
+class UndecidedError(Exception):
+    """This machine lacks something that the answer needs (a GPU, a package, a tool); the sentence says what."""
+
+
+def parser(doc: str, **keywords) -> argparse.ArgumentParser:
+    """A parser whose description is the script's docstring and whose epilog lists the exit codes."""
+    return argparse.ArgumentParser(description=doc.strip(), epilog=epilog(),
+                                   formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)
+
+
+def add_output(arguments: argparse.ArgumentParser) -> None:
+    """``--format`` and ``-o``, the same in every script."""
+    group = arguments.add_argument_group("output")
+    group.add_argument("--format", choices=FORMATS, default="auto",
+                       help="table on a terminal, else plain key=value lines (auto); json is one object")
+    group.add_argument("-o", "--output", metavar="FILE", type=Path,
+                       help="also write the JSON object to FILE (a file that exists is replaced only on success)")
+
+
+def check_output(output: Path | None) -> None:
+    """UsageError before any work when the -o file could not be written at the end."""
+    if output is None:
+        return
+    folder = output.expanduser().absolute().parent
+    if output.is_dir():
+        raise UsageError(f"-o {output} is a folder; name a file in it")
+    if not folder.is_dir():
+        raise UsageError(f"-o {output}: there is no folder {folder}; create it first")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"-o {output}: the folder {folder} is not writable")
+
+
+def positive(kind: type = int) -> Callable[[str], float]:
+    """An argparse type: a number greater than zero."""
+
+    def convert(text: str):
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+        return value
+
+    convert.__name__ = kind.__name__   # argparse names it in its message
+    return convert
+
+
+def run(main: Callable[[], ExitCode]) -> int:
+    """Run ``main`` and turn what it raises into one sentence on stderr and the right exit code.
+
+    An unexpected exception keeps its traceback, under a sentence that says that it is a defect of the script.
+    """
+    try:
+        return int(main())
+    except UsageError as error:
+        return _fail(ExitCode.USAGE, str(error))
+    except ContractError as error:
+        return _fail(ExitCode.CONTRACT, str(error), error.detail)
+    except UndecidedError as error:
+        return _fail(ExitCode.UNDECIDED, str(error))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # The reader went away (`| head`): nobody is left to tell; keep the interpreter from failing at exit too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except Exception:
+        traceback.print_exc()
+        return _fail(ExitCode.CRASH, "the script itself failed; this is a defect of the script, not of your kernel")
+
+
+def _fail(code: ExitCode, sentence: str, detail: str = "") -> int:
+    print(f"error: {sentence}", file=sys.stderr)
+    if detail:
+        print(detail, file=sys.stderr)
+    return int(code)

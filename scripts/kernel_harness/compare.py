@@ -1,0 +1,314 @@
+"""The acceptance rule: is a result as good as PyTorch's own in the same precision, and if not, where and why.
+
+For each row of the output (its last dimension; the whole tensor when that is short) an element ``y`` passes against the
+golden value ``g`` (reference_fn in float64) when
+
+    |y - g| <= 2 E + r eps (|g| + rms) + 64 S
+
+E    largest error in the row of the reference in the kernel's own precision: being twice as far off is still fine
+eps  spacing of the output dtype at 1; r is 1 up to 16 bits and 16 above; rms is that of the golden row
+S    how far the row moves when every input moves by one float32 rounding (conditioning: sums that cancel, means of
+     constant rows), so that an honest change of summation order passes and TF32 in place of float32 does not
+
+and the root mean square of the whole error obeys the same rule with 32 in place of 64. NaN, +inf and -inf must be where
+the reference has them; integers and booleans are exact. Everything works on chunks: memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import torch
+
+from .diagnosis import explain_precision, flattened, locate, real
+
+CHUNK_ELEMENTS = 1 << 22  # 32 MiB in float64
+TIES = 1e-3  # share of integers on which precisions may disagree by chance
+ROW_MIN = 16  # shorter rows have no statistics of their own
+REFERENCE_FACTOR = 2.0  # FlashAttention's tests accept twice the error of PyTorch in the same dtype
+SENSITIVITY_MAX, SENSITIVITY_RMS = 64.0, 32.0
+FILE_TOLERANCE_CEILING = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|y - g| <= atol + rtol |g|``, given by the user (or by the file, up to the ceiling of the dtype)."""
+
+    rtol: float
+    atol: float
+    rms: float | None = (
+        None  # for a file's TOLERANCE: the largest relative rms error, so that a bias does not hide in it
+    )
+
+
+@dataclass
+class Comparison:
+    """What comparing one tensor said. Counts are of elements; errors are absolute, in the output's own unit."""
+
+    path: str
+    dtype: str
+    shape: list[int]
+    total: int
+    wrong: int = 0
+    first_index: list[int] | None = None
+    kernel_value: float | int | None = None
+    reference_value: float | int | None = None
+    max_error: float = 0.0
+    max_relative_error: float = 0.0
+    rms_error: float = 0.0
+    rms_reference_error: float = 0.0
+    rms_golden: float = 0.0
+    budget_used: float = 0.0  # 1.0 is the most that passes
+    wrong_class: int = 0  # NaN or infinity where the reference has none, or the other way round
+    where: str = ""
+    causes: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return self.wrong == 0 and self.budget_used <= 1.0
+
+    def to_json(self) -> dict:
+        return {**self.__dict__, "passed": self.passed}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One output tensor's anchors, equal in shape. native: the reference in the kernel's precision; golden: in float64
+    (or the best precision that ran), None where the output is not floating; moved: golden on inputs that moved by one
+    float32 rounding, None where that was not computed."""
+
+    native: torch.Tensor
+    golden: torch.Tensor | None = None
+    moved: torch.Tensor | None = None
+
+
+def compare(
+    path: str,
+    result: torch.Tensor,
+    expected: Expected,
+    tolerance: Tolerance | None = None,
+    device: str = "cpu",
+    slack: float = 1.0,
+) -> Comparison:
+    """Judge ``result`` (same shape and dtype as ``expected.native``); work happens on ``device`` in bounded memory.
+
+    slack widens the rule (not a user's tolerance): hostile inputs look for breakdown, where intermediate values cancel.
+    """
+    outcome = Comparison(path, str(result.dtype).removeprefix("torch."), list(result.shape), result.numel())
+    if result.numel() == 0:
+        return outcome
+    floating = result.dtype.is_floating_point or result.dtype.is_complex
+    wrong_map = (
+        _compare_floating(outcome, result, expected, tolerance, device, slack)
+        if floating
+        else _compare_exact(outcome, result, expected, device)
+    )
+    if outcome.wrong:
+        locate(outcome, result, expected.native, wrong_map)
+    return outcome
+
+
+def _compare_exact(outcome: Comparison, result, expected, device) -> Callable[[], Iterator]:
+    """Integers and booleans: exact. Where the reference's own precisions disagree (a quantiser's rounding, an argmax of
+    near ties) each of their answers is right, and one step beside as often as they disagree."""
+    others = [t for t in (expected.golden, expected.moved) if t is not None and t.dtype == result.dtype]
+    # Inputs that lie on ties move to either side everywhere: then the rule for ties is what is asked for.
+    others = [t for t in others if int((expected.native != t).sum()) <= TIES * result.numel()]
+    pairs = [flattened(t) for t in (result, expected.native, *others)]
+    disagreements = steps = 0
+
+    def wrong_chunks(spare_steps: bool = False):
+        for start, (y, *answers) in _chunks(pairs, device):
+            wrong = torch.ones_like(y, dtype=torch.bool)
+            for answer in answers:
+                wrong &= y != answer
+            if spare_steps:
+                wrong &= (y.to(torch.float64) - answers[0].to(torch.float64)).abs() > 1
+            yield start, wrong
+
+    for _, (y, native, *rest) in _chunks(pairs, device):
+        difference = (y.to(torch.float64) - native.to(torch.float64)).abs()
+        outcome.max_error = max(outcome.max_error, difference.max().item())
+        disagreements += sum(int((native != other).sum()) for other in rest)
+        steps += int((difference == 1).sum())
+    # An 8-bit quantiser may meet a tie that the reference's own runs did not meet, once in 100,000.
+    quantised = 1e-5 * result.numel() if result.dtype in (torch.int8, torch.uint8) else 0
+    spare = result.dtype is not torch.bool and 0 < steps <= max(4 * disagreements, quantised)
+    for _, wrong in wrong_chunks(spare):
+        outcome.wrong += int(wrong.sum())
+    outcome.budget_used = math.inf if outcome.wrong else 0.0
+    return lambda: wrong_chunks(spare)
+
+
+def _compare_floating(outcome: Comparison, result, expected, tolerance, device, slack) -> Callable[[], Iterator]:
+    dtype = result.dtype
+    eps = torch.finfo(dtype).eps
+    golden = expected.golden if expected.golden is not None else expected.native
+    moved = expected.moved if expected.moved is not None else golden
+    tensors = [real(t) for t in (result, golden, expected.native, moved)]
+    shape = tensors[0].shape
+    columns = shape[-1] if len(shape) > 1 and ROW_MIN <= shape[-1] <= CHUNK_ELEMENTS else math.prod(shape)
+    lines = [flattened(t) for t in tensors]
+    rows = lines[0].numel() // columns
+    rounding = 1.0 if eps > 1e-6 else 16.0
+    # Without a golden anchor the reference's own error is unknown: one rounding of the output stands for it.
+    unknown = eps if expected.golden is None else 0.0
+    rows_per_chunk = max(1, CHUNK_ELEMENTS // columns)
+    step = rows_per_chunk * columns if columns <= CHUNK_ELEMENTS else CHUNK_ELEMENTS
+    scale = _RowScale(rows, columns, device)
+    for start, chunk in _chunks(lines, device, step):
+        scale.add(start, *(c.to(torch.float64) for c in chunk[1:]))
+    scale.finish()
+    tiny = torch.finfo(dtype).smallest_normal if dtype.itemsize > 1 else torch.finfo(dtype).tiny
+
+    def judged():
+        for start, chunk in _chunks(lines, device, step):
+            y, g, n = (c.to(torch.float64) for c in chunk[:3])
+            finite = torch.isfinite(y) & torch.isfinite(g) & torch.isfinite(n)
+            rounded = g.to(dtype).to(torch.float64) if not dtype.is_complex else g
+            same_class = _same_class(y, n) | _same_class(y, rounded)
+            error = torch.where(finite, (y - g).abs(), 0.0)
+            if tolerance is not None:
+                bound = tolerance.atol + tolerance.rtol * g.abs()
+            else:
+                row_rms, row_reference, row_moved = scale.of(start, y.numel())
+                bound = slack * (
+                    REFERENCE_FACTOR * row_reference
+                    + rounding * eps * (g.abs() + row_rms)
+                    + unknown * (g.abs() + row_rms)
+                    + SENSITIVITY_MAX * row_moved
+                    + tiny
+                )
+            wrong = (finite & (error > bound)) | (~finite & ~same_class)
+            yield start, wrong, y, g, n, finite, same_class, error, bound
+
+    squares = torch.zeros(4, dtype=torch.float64, device=device)
+    count = 0
+    for _, wrong, _y, g, n, finite, same_class, error, bound in judged():
+        outcome.wrong += int(wrong.sum())
+        outcome.wrong_class += int((~finite & ~same_class).sum())
+        outcome.max_error = max(outcome.max_error, error.max().item())
+        relative = torch.where(finite & (g != 0), error / g.abs().clamp_min(tiny), 0.0)
+        outcome.max_relative_error = max(outcome.max_relative_error, relative.max().item())
+        used = torch.where(error > 0, error / bound, 0.0).max().item()
+        outcome.budget_used = max(outcome.budget_used, used)
+        reference_error = torch.where(finite, (n - g).abs(), 0.0)
+        squares += torch.stack(
+            [
+                error.square().sum(),
+                reference_error.square().sum(),
+                torch.where(finite, g, 0.0).square().sum(),
+                finite.sum().to(torch.float64),
+            ]
+        )
+        count += int(finite.sum())
+    count = max(count, 1)
+    outcome.rms_error, outcome.rms_reference_error, outcome.rms_golden = (
+        math.sqrt(value / count) for value in squares[:3].tolist()
+    )
+    if tolerance is None:
+        limit = slack * (
+            REFERENCE_FACTOR * outcome.rms_reference_error
+            + (0.5 * rounding * eps + unknown) * outcome.rms_golden
+            + SENSITIVITY_RMS * scale.rms_moved
+            + tiny
+        )
+        outcome.budget_used = max(outcome.budget_used, outcome.rms_error / limit)
+        if outcome.budget_used > 1.0 and not outcome.wrong:
+            outcome.wrong = outcome.total  # no single element stands out: the whole tensor is too imprecise
+            explain_precision(outcome, dtype)
+            return lambda: ((start, torch.ones_like(row[0], dtype=torch.bool)) for start, *row in judged())
+    elif tolerance.rms is not None:
+        limit = tolerance.rms * outcome.rms_golden + tolerance.atol + tiny
+        outcome.budget_used = max(outcome.budget_used, outcome.rms_error / limit)
+        if outcome.budget_used > 1.0 and not outcome.wrong:
+            outcome.wrong = outcome.total
+            return lambda: ((start, torch.ones_like(row[0], dtype=torch.bool)) for start, *row in judged())
+    if outcome.wrong_class:
+        outcome.budget_used = math.inf
+    if outcome.wrong and tolerance is None:
+        explain_precision(outcome, dtype)
+    return lambda: ((start, wrong) for start, wrong, *_ in judged())
+
+
+class _RowScale:
+    """Per row: rms of the golden values, largest error of the reference, largest move under one input rounding."""
+
+    def __init__(self, rows: int, columns: int, device: str):
+        self.rows, self.columns = rows, columns
+        self.squares = torch.zeros(rows, dtype=torch.float64, device=device)
+        self.reference = torch.zeros_like(self.squares)
+        self.moved = torch.zeros_like(self.squares)
+        self.moved_squares, self.count = 0.0, 0
+
+    def add(self, start: int, golden, native, moved) -> None:
+        finite = torch.isfinite(golden) & torch.isfinite(native)
+        values = torch.where(finite, golden, 0.0)
+        error = torch.where(finite, (native - golden).abs(), 0.0)
+        move = torch.where(finite & torch.isfinite(moved), (moved - golden).abs(), 0.0)
+        first, size = start // self.columns, max(1, golden.numel() // self.columns)
+        if self.columns <= golden.numel():
+            values, error, move = (t.view(size, self.columns) for t in (values, error, move))
+        else:
+            values, error, move = (t.view(1, -1) for t in (values, error, move))
+        rows = slice(first, first + size)
+        self.squares[rows] += values.square().sum(1)
+        self.reference[rows] = torch.maximum(self.reference[rows], error.amax(1))
+        self.moved[rows] = torch.maximum(self.moved[rows], move.amax(1))
+        self.moved_squares += move.square().sum().item()
+        self.count += move.numel()
+
+    def finish(self) -> None:
+        self.rms = (self.squares / self.columns).sqrt()
+        self.rms_moved = math.sqrt(self.moved_squares / max(self.count, 1))
+
+    def of(self, start: int, count: int):
+        first, size = start // self.columns, max(1, count // self.columns)
+        parts = (t[first : first + size] for t in (self.rms, self.reference, self.moved))
+        if self.columns > count:
+            return tuple(parts)
+        return tuple(t.repeat_interleave(self.columns) for t in parts)
+
+
+def _same_class(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (
+        (torch.isnan(a) & torch.isnan(b))
+        | (torch.isposinf(a) & torch.isposinf(b))
+        | (torch.isneginf(a) & torch.isneginf(b))
+        | (torch.isfinite(a) & torch.isfinite(b))
+    )
+
+
+def _chunks(lines: list[torch.Tensor], device: str, step: int = CHUNK_ELEMENTS):
+    for start in range(0, lines[0].numel(), step):
+        yield start, [t[start : start + step].to(device) for t in lines]
+
+
+def clipped_file_tolerance(tolerance: dict | None, dtype: torch.dtype, scale: float) -> tuple[Tolerance | None, bool]:
+    """The file's TOLERANCE, cut to the ceiling of ``dtype``, and whether it was cut. ``scale``: rms of golden."""
+    if tolerance is None or not (dtype.is_floating_point or dtype.is_complex):
+        return None, False
+    ceiling = FILE_TOLERANCE_CEILING.get(dtype, 0.25)
+    rtol, atol = min(tolerance["rtol"], ceiling), min(tolerance["atol"], ceiling * max(scale, 1e-30))
+    return Tolerance(rtol, atol, rms=ceiling / 4), (rtol, atol) != (tolerance["rtol"], tolerance["atol"])
+
+
+def reference_deviation(native: torch.Tensor, golden: torch.Tensor, moved: torch.Tensor | None) -> float:
+    """Share of elements where the reference's own precisions disagree by far more than rounding and conditioning.
+
+    A reference that computes one thing in float64 and another in the kernel's dtype would vouch for either.
+    """
+    if not native.dtype.is_floating_point or native.numel() == 0:
+        return 0.0
+    limit = 1e-3 if torch.finfo(native.dtype).eps < 1e-6 else 0.25
+    n, g, m = (
+        flattened(t)[:CHUNK_ELEMENTS].to(torch.float64) for t in (native, golden, golden if moved is None else moved)
+    )
+    valid = torch.isfinite(n) & torch.isfinite(g) & torch.isfinite(m)
+    if not bool(valid.any()):
+        return 0.0
+    n, g, m = n[valid], g[valid], m[valid]
+    far = (n - g).abs() > limit * (g.abs() + g.square().mean().sqrt()) + 1e3 * (m - g).abs().max()
+    return float(far.to(torch.float64).mean())

@@ -1,0 +1,324 @@
+"""One call and its judgement: inputs, references and results as files; values, structure, memory and ordering."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from . import compare, values, variations
+from .compare import Comparison, Expected, Tolerance
+from .contract import ContractError
+from .structure import bits_equal, matching, owner_of, part_of, rms, shape_problem, structure_problem, tensors
+from .values import Bundle
+from .verification import Stop
+
+NULL_LIMIT_ELEMENTS = 1 << 22
+GPU_COMPARE_ELEMENTS = 1 << 20
+
+
+class CaseJudge:
+    """Runs the oracle and the candidate on one case and judges what comes back."""
+
+    def __init__(self, judge, case: str, thorough: bool, bench: bool = False):
+        self.judge, self.case, self.thorough, self.bench = judge, case, thorough, bench
+        self.outcome, self.settings = judge.outcome, judge.settings
+        self.previous: list[torch.Tensor] = []
+        self.output_nbytes: list[int] = []
+        self.slack = 1.0
+
+    def case_failed(self) -> bool:
+        return any(f.case == self.case for f in self.outcome.findings)
+
+    # --- calls ---
+
+    def _inputs(self, label: str) -> Bundle:
+        judge = self.judge
+        reply = judge.ask_oracle(
+            "inputs", case=self.case, seed=judge.next_seed(), file=str(judge.new_file("inputs")), bench=self.bench
+        )
+        if "needs_gpu" in reply:
+            self.outcome.needs_gpu = reply["needs_gpu"]
+            raise Stop
+        if "contract" in reply:
+            raise ContractError(
+                f"{self.settings.kernel}: {_case(self.case)}{reply['contract']}", reply.get("detail", "")
+            )
+        self.device = reply["device"]
+        self.flops, self.bytes_moved = reply["flops"], reply["bytes_moved"]
+        return Bundle.from_json(reply["bundle"])
+
+    def _working_copy(self, bundle: Bundle) -> values.Mapping:
+        return values.Mapping(variations.copy(bundle, self.judge.new_file("work")))
+
+    def _varied(self, bundle: Bundle, change, only=None, kinds="float") -> tuple[Bundle, bool]:
+        return variations.varied(bundle, self.judge.new_file("varied"), change, self.judge.next_seed(), only, kinds)
+
+    def _other_inputs(self, first: Bundle) -> tuple[Bundle, bool]:
+        other = self._inputs("other values")
+        if not variations.same_layout(first, other):
+            return first, False
+        a, b = values.Mapping(first, writable=False), values.Mapping(other, writable=False)
+        return other, any(not torch.equal(a.bytes_of(i), b.bytes_of(i)) for i in range(len(first.spans)))
+
+    def _reference(self, bundle: Bundle, label: str, golden: bool = True) -> dict:
+        """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns."""
+        judge = self.judge
+        reply = judge.ask_oracle(
+            "reference",
+            bundle=bundle.to_json(),
+            folder=str(judge.folder),
+            name=judge.new_file("reference").name,
+            golden=golden,
+        )
+        if "needs_gpu" in reply or "contract" in reply:
+            text = reply.get("contract") or reply["needs_gpu"]
+            raise ContractError(f"{self.settings.kernel}: {_case(self.case)}{text}", reply.get("detail", ""))
+        undeclared = [i for i in reply["mutated"] if i not in self.judge.mutates]
+        if undeclared:
+            self.outcome.add(
+                "reference-mutation",
+                f"reference_fn changes input {', '.join(map(str, undeclared))} in place.",
+                self.case,
+            )
+        if reply["replaced"]:
+            self.outcome.add("tampering", f"reference_fn replaced {', '.join(reply['replaced'][:5])}.", self.case)
+        answer = {"trace": reply["trace"], "mutated": reply["mutated"], "golden": None, "moved": None}
+        for kind in ("native", "golden", "moved"):
+            if kind in reply:
+                answer[kind] = values.Mapping(Bundle.from_json(reply[kind]), writable=False)
+                Path(reply[kind]["file"]).unlink()
+        self._check_reference(answer)
+        return answer
+
+    def _check_reference(self, answer: dict) -> None:
+        golden = matching(answer["golden"], answer["native"])
+        if golden is None:
+            return
+        moved = matching(answer["moved"], answer["native"])
+        for path, _ in values.tensors_of(answer["native"].bundle.tree["items"]["result"]):
+            native, wide = (part_of(m, "result", path) for m in (answer["native"], golden))
+            share = compare.reference_deviation(native, wide, part_of(moved, "result", path) if moved else None)
+            if share > 0.25:
+                self.outcome.add(
+                    "unstable-reference",
+                    f"In float64 reference_fn gives another answer than in {native.dtype} "
+                    f"at {100 * share:.0f} % of the elements.",
+                    self.case,
+                )
+
+    def _call(self, label: str, work: values.Mapping, slot: str, may_fail: bool = False, **options) -> dict:
+        judge = self.judge
+        judge.progress(f"{self.case}: {label}")
+        output = judge.new_file("out")
+        reply = judge.ask_candidate(
+            "call",
+            self.case,
+            bundle=work.bundle.to_json(),
+            slot=slot,
+            output=str(output),
+            expected_nbytes=self.output_nbytes,
+            **options,
+        )
+        if "bundle" in reply:
+            self._take_result(reply, output, label)
+            judge.process_facts(reply["facts"], self.case)
+        elif not may_fail:
+            self._no_result(label, reply)
+        return reply
+
+    def _take_result(self, reply: dict, output: Path, label: str) -> None:
+        """Map the result; whatever the candidate says, it is this file and no other."""
+        try:
+            reply["result"] = values.Mapping(Bundle.from_json({**reply["bundle"], "file": str(output)}), writable=False)
+            tensors(reply["result"])
+        except (KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
+            self.outcome.add("forged-channel", f"The result ({label}) does not read: {error}.", self.case)
+            raise Stop from None
+        output.unlink()
+
+    def _refused(self, label: str, reply: dict, decisive: bool) -> bool:
+        """Did kernel_fn refuse the judge's own values with a ValueError? Any other failure is the kernel's."""
+        if "bundle" in reply:
+            return False
+        if not str(reply.get("error", "")).startswith(("ValueError", "AssertionError", "NotImplementedError")):
+            self._no_result(label, reply)
+        if decisive:
+            self.outcome.add("refuses", f"{reply['error'][:200]} ({label}).", self.case)
+        else:
+            self.outcome.note(f"[case {self.case}] refuses {label}: {reply['error'][:160]}")
+        return True
+
+    def _no_result(self, label: str, reply: dict) -> None:
+        if reply.get("kind") == "unsupported":
+            self.outcome.needs_gpu = f"the simulator cannot run it: {reply['error']}"
+        elif reply.get("no_gpu"):
+            self.outcome.needs_gpu = reply["error"]
+        elif "cheat" in reply:
+            self.outcome.add("reference-called", reply["cheat"] + ".", self.case)
+        elif "problem" in reply:
+            kind = (
+                "structure" if "returns a" in reply["problem"] and "tensor" not in reply["problem"] else "plain-result"
+            )
+            self.outcome.add(kind, reply["problem"] + ".", self.case)
+        elif reply["kind"] == "exit" and reply["exit_code"] == 0:
+            self.outcome.add("exit", f"kernel_fn raised SystemExit(0) ({label}).", self.case)
+        else:
+            check = "compile" if reply["kind"] == "compile" else "crash"
+            self.outcome.add(check, f"kernel_fn raised {reply['error']} ({label}).\n{reply['detail']}", self.case)
+        raise Stop
+
+    def _judge_trial(
+        self, label: str, reply: dict, expected: dict, source: Bundle, work: values.Mapping, decisive: str
+    ) -> None:
+        """Values, structure, inputs, guard zones and ordering of one call that returned."""
+        if "bundle" not in reply:
+            return
+        facts = reply["facts"]
+        result = reply["result"]
+        tree = result.bundle.tree["items"]["result"]
+        wanted = expected["native"].bundle.tree["items"]["result"]
+        problem = structure_problem(tree, wanted)
+        if problem:
+            self.outcome.add("structure", problem, self.case)
+            raise Stop
+        problem = shape_problem(tree, wanted)
+        if problem:
+            self.outcome.add("shape", problem, self.case)
+            raise Stop
+        if facts["deferred"]:
+            self.outcome.add("deferred", f"The result ({label}) changed after kernel_fn had returned.", self.case)
+        self._check_memory(label, facts, source, work, expected)
+        for comparison in self._comparisons(result, expected):
+            self.outcome.comparisons.append({"case": self.case, "trial": label, **comparison.to_json()})
+            if not comparison.passed:
+                self.outcome.add(decisive, _wrong_text(label, comparison), self.case)
+        self.previous = [t.clone() for t in tensors(result) if t.numel() <= NULL_LIMIT_ELEMENTS] or self.previous
+
+    def _check_memory(self, label: str, facts: dict, source: Bundle, work: values.Mapping, expected: dict) -> None:
+        wanted = expected["native"].bundle.tree["items"]["result"]
+        expanded = {
+            tuple(t["shape"])
+            for _, t in values.tensors_of(wanted)
+            if any(n > 1 and s == 0 for n, s in zip(t["shape"], t["stride"], strict=True))
+        }
+        for text in facts.get("aliases", ()):
+            if not ("expanded" in text and expanded):
+                self.outcome.add("aliasing", f"{text} ({label}).", self.case)
+        original = values.Mapping(source, writable=False)
+        # A reference that works in place says which of the declared inputs change; one that does not leaves it open.
+        may_change = set(expected["mutated"]) or self.judge.mutates
+        allowed = {
+            t["storage"]
+            for i in may_change
+            if i < len(source.tree["items"])
+            for _, t in values.tensors_of(source.tree["items"][i])
+        }
+        for index in range(len(source.spans)):
+            if index not in allowed and not torch.equal(original.bytes_of(index), work.bytes_of(index)):
+                changed = int((original.bytes_of(index) != work.bytes_of(index)).sum())
+                owner = owner_of(source.tree, index)
+                self.outcome.add(
+                    "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
+                )
+        for index, side, guard in work.guards():
+            hit = (guard != values.GUARD_BYTE).nonzero()
+            if hit.numel():
+                distance = values.GUARD_BYTES - int(hit[-1]) if side == "before" else int(hit[0]) + 1
+                self.outcome.add(
+                    "guard-zone",
+                    f"kernel_fn wrote {hit.numel()} bytes {side} input "
+                    f"{owner_of(source.tree, index)}, {distance} bytes outside ({label}).",
+                    self.case,
+                )
+
+    def _comparisons(self, result: values.Mapping, expected: dict) -> list[Comparison]:
+        native = expected["native"]
+        anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
+        outcomes = []
+        kernel_tree = result.bundle.tree["items"]
+        for part in ("result", "mutated"):
+            wanted = dict(values.tensors_of(native.bundle.tree["items"][part]))
+            got = dict(values.tensors_of(kernel_tree.get(part, {"kind": "dict", "items": {}})))
+            if part == "result":
+                got = dict(zip(wanted, (node for _, node in values.tensors_of(kernel_tree["result"])), strict=True))
+            for path, node in wanted.items():
+                if path not in got:
+                    continue  # an undeclared mutation of the reference: its returned result is what counts
+                if node["shape"] != got[path]["shape"] or node["dtype"] != got[path]["dtype"]:
+                    continue
+                tensors = {kind: part_of(mapping, part, path) if mapping else None for kind, mapping in anchors.items()}
+                target = Expected(part_of(native, part, path), **tensors)
+                name = path if part == "result" else f"input {path} after the call"
+                y = values.rebuild(got[path], result.bytes_of)
+                outcomes.append(
+                    compare.compare(name, y, target, self._tolerance(target), self._compare_device(y), self.slack)
+                )
+        return outcomes
+
+    def _tolerance(self, target: Expected) -> Tolerance | None:
+        settings = self.settings
+        if settings.rtol is not None or settings.atol is not None:
+            return Tolerance(settings.rtol or 0.0, settings.atol or 0.0)
+        declared = self.judge.declared["tolerance"]
+        if declared is None:
+            return None
+        scale = rms(target.golden if target.golden is not None else target.native)
+        tolerance, cut = compare.clipped_file_tolerance(declared, target.native.dtype, scale)
+        if cut:
+            self.outcome.note(
+                f"TOLERANCE {declared} is looser than the ceiling of {target.native.dtype}; judged at "
+                f"rtol={tolerance.rtol:g} atol={tolerance.atol:.3g}. Pass --rtol and --atol to accept more"
+            )
+        return tolerance
+
+    @staticmethod
+    def _compare_device(tensor: torch.Tensor) -> str:
+        return "cuda" if tensor.numel() > GPU_COMPARE_ELEMENTS and torch.cuda.is_available() else "cpu"
+
+    # --- questions about a reply ---
+
+    def _failed_quietly(self, reply: dict, expected: dict) -> bool:
+        if "bundle" not in reply:
+            return False
+        result = reply["result"]
+        wanted = expected["native"].bundle.tree["items"]["result"]
+        tree = result.bundle.tree["items"]["result"]
+        if structure_problem(tree, wanted) or shape_problem(tree, wanted):
+            return True
+        return any(not c.passed for c in self._comparisons(result, expected))
+
+    def _worst(self, reply: dict, expected: dict) -> str:
+        result = reply["result"]
+        failed = [c for c in self._comparisons(result, expected) if not c.passed]
+        return _numbers(failed[0]) if failed else "its shape differs"
+
+    def _is_previous(self, reply: dict) -> bool:
+        now = tensors(reply["result"])
+        return (
+            bool(self.previous)
+            and len(now) == len(self.previous)
+            and all(
+                a.shape == b.shape and a.dtype == b.dtype and bits_equal(a, b)
+                for a, b in zip(now, self.previous, strict=True)
+            )
+        )
+
+
+def _wrong_text(label: str, c: Comparison) -> str:
+    causes = "".join(f" Likely cause: {text}." for text in c.causes)
+    return f"{_numbers(c)} ({label}). Wrong: {c.where or 'nowhere in particular'}.{causes}"
+
+
+def _numbers(c: Comparison) -> str:
+    where = f"output {c.path} " if c.path else ""
+    if c.first_index is None:
+        return f"{where}error {c.max_error:.3g} uses {c.budget_used:.3g} of the budget"
+    return (
+        f"{where}{c.wrong} of {c.total} elements are wrong, first at {c.first_index}: kernel {c.kernel_value!r}, "
+        f"reference {c.reference_value!r}; largest error {c.max_error:.3g}, {c.budget_used:.3g} times the bound"
+    )
+
+
+def _case(name: str) -> str:
+    return "" if name == "default" else f"case {name}: "

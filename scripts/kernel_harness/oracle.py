@@ -1,0 +1,260 @@
+"""Worker: makes inputs and runs reference_fn. It never runs kernel_fn.
+
+The reference runs as the file wrote it (``native``), once more with every floating input in float64 (``golden``), and
+once more on inputs that moved by one float32 rounding (``moved``, see compare.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from pathlib import Path
+
+import torch
+
+from . import integrity, simulation, values
+from .contract import ContractError, KernelFile, author_traceback, load_kernel
+from .tracing import trace_call
+
+GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
+FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
+
+_file: KernelFile | None = None
+_reference: KernelFile | None = None
+_snapshot: integrity.Snapshot | None = None
+_pretending = contextlib.nullcontext
+
+
+def load(path: str, reference: str | None = None, simulate: str = "") -> dict:
+    """Import the kernel file (and the file that ``--reference`` names) and report what it declares.
+
+    simulate: an arch for whose sake CPU tensors claim to be on a GPU; nothing that the reference does is simulated.
+    """
+    global _file, _reference, _snapshot, _pretending
+    if simulate:
+        _pretending = simulation.contexts(simulate)
+    paths = [Path(path), *([Path(reference)] if reference else [])]
+    _snapshot = integrity.Snapshot(tuple(p for p in paths if p.is_file()))
+    try:
+        with _pretending():
+            _file = load_kernel(path)
+            _reference = load_kernel(reference) if reference else _file
+    except ContractError as error:
+        return {"contract": str(error), "detail": error.detail}
+    for loaded in (_file, _reference):
+        loaded.module.kernel_fn = _forbidden_kernel
+    # Precision flags that the file sets on import must not make its reference sloppier.
+    integrity.strict_numerics()
+    return {
+        "sha256": _file.sha256,
+        "cases": list(_file.cases),
+        "bench_cases": list(_file.bench_cases),
+        "archs": list(_file.archs),
+        "tolerance": _file.tolerance,
+        "mutates": sorted(_file.mutates),
+        "has_flops": _file.flops is not None,
+        "has_bytes_moved": _file.bytes_moved is not None,
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+        "doc": (_file.module.__doc__ or "").strip().split("\n")[0],
+    }
+
+
+def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
+    """Call get_inputs for a case (of BENCH_CASES with ``bench``) under ``seed`` and lay the list out in ``file``."""
+    keywords = (_file.bench_cases if bench else _file.cases)[case]
+    torch.manual_seed(seed)
+    random.seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy
+
+        numpy.random.seed(seed % 2**32)
+    try:
+        with _pretending():
+            made = _file.get_inputs(**keywords)
+    except BaseException as error:
+        return _failure("get_inputs", error)
+    problem = _inputs_problem(made)
+    if problem:
+        return {"contract": problem}
+    try:
+        bundle = values.save(list(made), Path(file))
+    except values.UnsupportedValue as error:
+        return {"contract": f"get_inputs returns {error}"}
+    return {
+        "bundle": bundle.to_json(),
+        "device": _device_of(made),
+        "flops": _count(_file.flops, made),
+        "bytes_moved": _count(_file.bytes_moved, made),
+    }
+
+
+def reference(bundle: dict, folder: str, name: str, golden: bool = True) -> dict:
+    """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``."""
+    source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
+    answer = {}
+    arguments = _materialise(source)
+    before = [[t.detach().clone() for t in _tensors(argument)] for argument in arguments]
+    result, failure, trace = _run(arguments)
+    if failure:
+        return failure
+    mutated = [i for i, old in enumerate(before) if not all(map(_same_bits, old, _tensors(arguments[i])))]
+    try:
+        outputs = {"result": _settled(result), "mutated": {str(i): _settled(arguments[i]) for i in mutated}}
+        answer["native"] = values.save(outputs, Path(folder, f"{name}.native")).to_json()
+    except values.UnsupportedValue as error:
+        return {"contract": f"reference_fn returns {error}"}
+    answer["mutated"], answer["trace"] = mutated, trace
+    del before, result
+    size = sum(span.nbytes for span in source.bundle.spans) + sum(s[1] for s in answer["native"]["spans"])
+    if golden and 4 * size <= GOLDEN_LIMIT_BYTES:
+        for kind, move in (("golden", False), ("moved", True)):
+            widened = _materialise(source, widen=True, move=move)
+            result, failure, _ = _run(widened)
+            if failure:
+                break  # a reference that cannot run in float64 is judged against its native self
+            outputs = {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
+            answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
+    answer["replaced"] = _snapshot.replaced_functions()
+    return answer
+
+
+def _run(arguments: list) -> tuple:
+    """(result, failure answer or None, trace of the call)."""
+    integrity.strict_numerics()
+    try:
+        with _pretending():
+            result, trace = trace_call(_reference.reference_fn, arguments, _reference.path)
+    except _KernelCalled:
+        return (
+            None,
+            {"contract": "reference_fn calls kernel_fn: it must compute the answer in PyTorch on its own"},
+            None,
+        )
+    except BaseException as error:
+        return None, _failure("reference_fn", error), None
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    if trace["dsl"]:
+        return (
+            None,
+            {
+                "contract": f"reference_fn launches a kernel of its own ({trace['dsl']}): it must compute the "
+                "answer in plain PyTorch"
+            },
+            None,
+        )
+    return result, None, trace
+
+
+def _materialise(source: values.Mapping, widen: bool = False, move: bool = False) -> list:
+    """The inputs in fresh memory on their device; floating ones in float64, moved by one float32 rounding."""
+    storages: dict[int, torch.Tensor] = {}
+
+    def storage(index: int) -> torch.Tensor:
+        if index not in storages:
+            storages[index] = source.bytes_of(index).to(source.bundle.spans[index].device, copy=True)
+        return storages[index]
+
+    def adapt(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(adapt(item) for item in value)
+        if isinstance(value, dict):
+            return {key: adapt(item) for key, item in value.items()}
+        if not widen or not isinstance(value, torch.Tensor):
+            return value
+        if value.dtype.is_complex:
+            return value.detach().to(torch.complex128)
+        if not value.dtype.is_floating_point:
+            return value
+        wide = value.detach().to(torch.float64, copy=True)
+        if move:
+            step = FLOAT64_ROUNDING if value.dtype is torch.float64 else FLOAT32_ROUNDING
+            wide.mul_(1 + step * (2 * torch.rand(wide.shape, dtype=torch.float64, device=wide.device) - 1))
+        return wide
+
+    return adapt(values.rebuild(source.bundle.tree, storage))
+
+
+def _inputs_problem(made) -> str | None:
+    if made is None:
+        return "get_inputs returns nothing: it must return the list of kernel_fn's arguments"
+    if not isinstance(made, (list, tuple)):
+        return f"get_inputs returns a {type(made).__name__}: it must return a list of tensors and scalars"
+    tensors = [(i, t) for i, t in enumerate(made) if isinstance(t, torch.Tensor)]
+    if not any(isinstance(t, torch.Tensor) for t in _leaves(made)):
+        return "get_inputs returns no tensor: kernel_fn needs at least one to compute on"
+    devices = sorted({t.device.type for _, t in tensors if t.dim()})
+    if set(devices) - {"cpu", "cuda"}:
+        index, tensor = next((i, t) for i, t in tensors if t.device.type not in ("cpu", "cuda"))
+        return f"get_inputs makes input {index} on the device {tensor.device}: use cuda (or cpu)"
+    if len(devices) > 1:
+        index, tensor = next((i, t) for i, t in tensors if t.dim() and t.device.type == "cpu")
+        return f"get_inputs makes input {index} on the CPU and others on the GPU: put all of them on one device"
+    return None
+
+
+def _leaves(value):
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
+
+
+def _tensors(value) -> list[torch.Tensor]:
+    return [leaf for leaf in _leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _device_of(made) -> str:
+    return next((str(t.device) for t in _leaves(made) if isinstance(t, torch.Tensor) and t.dim()), "cpu")
+
+
+def _count(function, made) -> float | None:
+    """flops() or bytes_moved() of these inputs, None where the file does not say or it fails."""
+    if function is None:
+        return None
+    try:
+        return float(function(*made))
+    except Exception:
+        return None
+
+
+def _settled(value):
+    """Detached tensors with their conjugate and negative bits resolved; containers keep their kind."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().resolve_conj().resolve_neg()
+    if isinstance(value, (list, tuple)):
+        return [_settled(item) for item in value] if isinstance(value, list) else tuple(_settled(v) for v in value)
+    if isinstance(value, dict):
+        return {key: _settled(item) for key, item in value.items()}
+    return value
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return torch.equal(a.contiguous().flatten().view(torch.uint8), b.detach().contiguous().flatten().view(torch.uint8))
+
+
+def _failure(what: str, error: BaseException) -> dict:
+    text = " ".join(str(error).split())[:300]
+    no_gpu = not torch.cuda.is_available() and any(
+        word in text for word in ("NVIDIA driver", "Torch not compiled with CUDA", "CUDA", "cuda")
+    )
+    path = _file.path if what == "get_inputs" else _reference.path
+    kind = "needs_gpu" if no_gpu else "contract"
+    return {kind: f"{what} raises {type(error).__name__}: {text}", "detail": author_traceback(error, path)}
+
+
+class _KernelCalled(BaseException):
+    pass
+
+
+def _forbidden_kernel(*_args, **_kwargs):
+    raise _KernelCalled
+
+
+HANDLERS = {"load": load, "inputs": inputs, "reference": reference}

@@ -1,0 +1,113 @@
+"""What a kernel returned: is it plain data, and whose memory is it?"""
+
+from __future__ import annotations
+
+import collections
+
+import torch
+
+from . import values
+
+OVERLAP_LIMIT_ELEMENTS = 1 << 22   # of two results together; larger ones are not compared cell by cell
+
+
+def result_problem(result) -> str | None:
+    """Why the result is no plain value, or None: subclasses, attributes and lazy tensors are refused."""
+    if foreign := foreign_container(result):
+        return f"kernel_fn returns a {foreign}, not a plain tuple, list or dict: it can compute when it is read"
+    for tensor in leaves(result, all_tensors=True):
+        if type(tensor) is not torch.Tensor:
+            return (f"kernel_fn returns a {type(tensor).__module__}.{type(tensor).__name__}, not a plain torch.Tensor: "
+                    "a subclass can compute when it is read")
+        if extra := [name for name in vars(tensor) if not name.startswith("_dynamo")]:
+            return f"kernel_fn returns a tensor with attributes of its own ({', '.join(map(str, extra))[:100]})"
+        if tensor.device.type == "meta":
+            return "kernel_fn returns a tensor on the meta device: it holds no data"
+        if tensor.layout is torch.strided and tensor.numel() and tensor.untyped_storage().nbytes() == 0:
+            return "kernel_fn returns a tensor whose storage is empty"
+    return None
+
+
+def foreign_container(value) -> str | None:
+    if isinstance(value, (list, tuple, dict)):
+        kind = type(value)
+        named = isinstance(value, tuple) and (hasattr(kind, "_fields") or kind.__module__ == "torch.return_types")
+        if kind not in (list, tuple, dict, collections.OrderedDict) and not named:
+            return f"{kind.__module__}.{kind.__qualname__}"
+        return next(filter(None, map(foreign_container, value.values() if isinstance(value, dict) else value)), None)
+    return None
+
+
+def aliases(result, inputs: list, mutates: frozenset[int]) -> list[str]:
+    """Which results share memory with an input that is not in ``mutates``, with each other, or within themselves."""
+    texts = []
+    texts += overlaps([t for t in leaves(result) if t.numel()])
+    spans = [(f"input {i}", *memory(t)) for i, value in enumerate(inputs) if i not in mutates
+             for t in leaves(value) if t.numel()]
+    for index, tensor in enumerate(leaves(result)):
+        if not tensor.numel():
+            continue
+        label, (start, stop) = f"output {index}", memory(tensor)
+        texts += [f"{label} shares memory with {other}" for other, low, high in spans if start < high and low < stop]
+        if any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)):
+            texts.append(f"{label} is expanded (stride 0): several elements are one memory cell")
+    return texts
+
+
+def overlaps(tensors: list[torch.Tensor]) -> list[str]:
+    """Pairs of results with an element in common. Interleaved views of one buffer have none."""
+    texts = []
+    for i, a in enumerate(tensors):
+        for j, b in enumerate(tensors[:i]):
+            (low, high), (start, stop) = memory(a), memory(b)
+            if low < stop and start < high and a.numel() + b.numel() <= OVERLAP_LIMIT_ELEMENTS and common_cells(a, b):
+                texts.append(f"outputs {j} and {i} share memory")
+    return texts
+
+
+def common_cells(a: torch.Tensor, b: torch.Tensor) -> bool:
+    cells = []
+    for tensor in (a, b):
+        offsets = torch.zeros((), dtype=torch.int64)
+        for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+            offsets = offsets.unsqueeze(-1) + torch.arange(size) * stride
+        cells.append(tensor.data_ptr() + offsets.flatten() * tensor.element_size())
+    return bool(torch.isin(*cells).any())
+
+
+def memory(tensor: torch.Tensor) -> tuple[int, int]:
+    start, stop = values.extent(tensor)
+    base = tensor.untyped_storage().data_ptr()
+    return base + start, base + stop
+
+
+def leaves(value, all_tensors: bool = False):
+    if isinstance(value, torch.Tensor):
+        if all_tensors or type(value) is torch.Tensor or isinstance(value, torch.nn.Parameter):
+            yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item, all_tensors)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item, all_tensors)
+
+
+def settled(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().resolve_conj().resolve_neg()
+    if isinstance(value, list):
+        return [settled(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(settled(item) for item in value)
+    if isinstance(value, dict):
+        return {key: settled(item) for key, item in value.items()}
+    return value
+
+
+def distance(result, first) -> float:
+    """Largest difference of two results, infinite where only one is a number."""
+    with torch.no_grad():
+        gaps = [(a.to(torch.float64) - b.to(torch.float64)).abs().nan_to_num(nan=1e300).max().item()
+                for a, b in zip(leaves(result), leaves(first), strict=True) if a.numel() and not a.dtype.is_complex]
+    return max(gaps, default=0.0)

@@ -1,0 +1,33 @@
+"""Recognisable bytes in memory that the next allocations will get: what a kernel does not write shows in its result."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+
+import torch
+
+M_PERTURB, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -6, -3, -1  # mallopt(3), glibc
+PATTERNS = {"nan": 0xFF, "large": 0x7B}  # all-ones is NaN in every float format; 0x7B7B... is large and finite
+
+
+def poison_next(sizes: list[int], kind: str, device: str) -> None:
+    """Leave recognisable bytes in memory that the next allocations of these sizes will get."""
+    if device == "cpu":
+        _poison_malloc(kind)
+    blocks = [
+        torch.full((max(size, 1),), PATTERNS[kind], dtype=torch.uint8, device=device)
+        for size in sizes
+        if size < 2**30
+        for _ in range(2)
+    ]
+    del blocks
+
+
+def _poison_malloc(kind: str) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, 2**30)  # large blocks come from the heap and are reused, poison and all
+        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+        # glibc fills new memory with the complement of this byte; zero switches that off (for NaN, freed blocks do).
+        mallopt(M_PERTURB, 0 if kind == "nan" else PATTERNS[kind] ^ 0xFF)

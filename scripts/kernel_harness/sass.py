@@ -1,0 +1,176 @@
+"""Instruction facts of a cubin's SASS, read with nvdisasm (standard library only).
+
+nvdisasm is looked for in the nvidia-cuda-nvdisasm wheel, on PATH, then beside triton. Where there is none, the facts
+are missing (None), never zero.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\b(.*)")
+SECTION = re.compile(r"\.section\s+\.text\.([^,\s]+)")
+LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
+SPILL = '(*"SpillRefill"*)'
+MARKS_SPILLS = (13, 4)  # the first release of nvdisasm seen to mark spills in its text
+GLOBAL, LOCAL = ("LDG", "STG", "LDGSTS"), ("LDL", "STL")
+NARROW = {"U8": 8, "S8": 8, "U16": 16, "S16": 16, "64": 64, "128": 128, "256": 256}
+FAMILIES = {  # what the mnemonics are for; the order is that of the report
+    "tensor core": (
+        "HMMA",
+        "IMMA",
+        "DMMA",
+        "QMMA",
+        "OMMA",
+        "HGMMA",
+        "QGMMA",
+        "IGMMA",
+        "UTCHMMA",
+        "UTCQMMA",
+        "UTCIMMA",
+        "UTCOMMA",
+    ),
+    "TMA": ("UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKRED", "UBLKPF"),
+    "cp.async": ("LDGSTS",),
+    "ldmatrix": ("LDSM", "STSM", "LDTM", "STTM"),
+    "global": ("LDG", "STG", "ATOMG", "REDG", "ATOM", "RED", "LD", "ST"),
+    "shared": ("LDS", "STS", "ATOMS"),
+    "local": LOCAL,
+    "barrier": ("BAR", "SYNCS", "WARPGROUP", "UCGABAR_ARV", "UCGABAR_WAIT"),
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """``count`` instructions of one mnemonic family that move ``bits`` per thread."""
+
+    mnemonic: str
+    bits: int
+    count: int
+
+
+@dataclass
+class Instructions:
+    """The SASS of one kernel: how often each full mnemonic occurs (static count), and what is spilled where.
+
+    spill_store_bytes and spill_load_bytes are per thread and static, as ptxas -v counts them; None when local-memory
+    instructions are there but this nvdisasm does not say which of them spill. spill_lines: {(file, line): bytes}.
+    """
+
+    mnemonics: Counter = field(default_factory=Counter)
+    spill_store_bytes: int | None = 0
+    spill_load_bytes: int | None = 0
+    spill_lines: Counter = field(default_factory=Counter)
+
+    def count(self, pattern: str) -> int:
+        """Instructions whose mnemonic starts as ``pattern`` does and has all its modifiers: LDG.128, HGMMA, STL."""
+        name, *modifiers = pattern.split(".")
+        return sum(
+            n
+            for mnemonic, n in self.mnemonics.items()
+            if mnemonic.split(".")[0] == name and set(modifiers) <= set(mnemonic.split(".")[1:])
+        )
+
+    @property
+    def local_instructions(self) -> int:
+        return sum(self.count(name) for name in LOCAL)
+
+    def accesses(self) -> list[Access]:
+        """Global-memory accesses by width, widest first."""
+        found = Counter()
+        for mnemonic, n in self.mnemonics.items():
+            name, *modifiers = mnemonic.split(".")
+            if name in GLOBAL:
+                found[name, width(modifiers)] += n
+        return [
+            Access(name, bits, n) for (name, bits), n in sorted(found.items(), key=lambda kv: (kv[0][0], -kv[0][1]))
+        ]
+
+    def family(self, name: str) -> Counter:
+        """Counts of the mnemonics of one of FAMILIES."""
+        return Counter({m: n for m, n in self.mnemonics.items() if m.split(".")[0] in FAMILIES[name]})
+
+
+def width(modifiers: list[str]) -> int:
+    """Bits that a load or store moves per thread; 32 when no modifier says otherwise."""
+    return next((NARROW[m] for m in reversed(modifiers) if m in NARROW), 32)
+
+
+def find_nvdisasm() -> Path | None:
+    """The disassembler: the wheel's, else PATH's, else triton's."""
+    candidates = []
+    for package, pattern in (("nvidia", "*/bin/nvdisasm"), ("nvidia", "cuda_nvdisasm/bin/nvdisasm")):
+        for folder in _package_folders(package):
+            candidates += sorted(folder.glob(pattern), reverse=True)
+    on_path = shutil.which("nvdisasm")
+    candidates += [Path(on_path)] if on_path else []
+    candidates += [folder / "backends/nvidia/bin/nvdisasm" for folder in _package_folders("triton")]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def disassemble(cubin: bytes, nvdisasm: Path | None = None) -> str | None:
+    """The text that nvdisasm gives, with source lines where the cubin has them; None when there is no nvdisasm."""
+    tool = nvdisasm or find_nvdisasm()
+    if tool is None:
+        return None
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        run = subprocess.run([tool, "-g", "-c", file.name], capture_output=True, text=True, timeout=120)
+    return run.stdout if run.returncode == 0 and run.stdout else None
+
+
+def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
+    """Instructions of each kernel in nvdisasm's text. marks_spills: whether the nvdisasm that wrote it marks spills."""
+    kernels, current, line = {}, None, ("", 0)
+    for row in text.splitlines():
+        if section := SECTION.search(row):
+            current, line = kernels.setdefault(section[1], Instructions()), ("", 0)
+        elif position := LINE.search(row):
+            if "inlined at" not in row:
+                line = position[1], int(position[2])
+        elif current is not None and (instruction := INSTRUCTION.search(row)):
+            mnemonic, rest = instruction.groups()
+            current.mnemonics[mnemonic] += 1
+            name, *modifiers = mnemonic.split(".")
+            if name in LOCAL and SPILL in rest:
+                size = width(modifiers) // 8
+                if name == "STL":
+                    current.spill_store_bytes += size
+                else:
+                    current.spill_load_bytes += size
+                current.spill_lines[line] += size
+    for kernel in kernels.values():
+        if kernel.local_instructions and not kernel.spill_lines and not marks_spills:
+            kernel.spill_store_bytes = kernel.spill_load_bytes = None
+    return kernels
+
+
+def read(cubin: bytes) -> dict[str, Instructions] | None:
+    """Instructions of each kernel of a cubin; None when there is no nvdisasm that reads it."""
+    tool = find_nvdisasm()
+    text = disassemble(cubin, tool) if tool else None
+    return parse(text, _release(tool) >= MARKS_SPILLS) if text else None
+
+
+@functools.cache
+def _release(nvdisasm: Path) -> tuple[int, int]:
+    text = subprocess.run([nvdisasm, "--version"], capture_output=True, text=True, timeout=30).stdout
+    match = re.search(r"release (\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def _package_folders(name: str) -> list[Path]:
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):
+        return []
+    return [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []

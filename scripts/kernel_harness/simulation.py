@@ -1,0 +1,50 @@
+"""Kernel files on machines without a GPU: their own code runs with simulated launches (numpy)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+# In order of preference; what a file does not name in ARCHS is not simulated.
+ARCHS = ("sm_90a", "sm_80", "sm_90", "sm_100a", "sm_120a")
+
+
+def possible() -> str:
+    """Why nothing can be simulated here, or ""."""
+    from importlib.util import find_spec
+
+    return "" if find_spec("numpy") else "the simulator needs numpy: pip install numpy"
+
+
+def contexts(arch: str) -> Callable:
+    """A factory of contexts in which torch claims a CUDA device and launches run in the simulator.
+
+    Call it before anything imports cutlass: the DSL reads its target when it is imported.
+    """
+    from .simulator import driver
+
+    driver.prepare(arch)
+    device = driver.SimulatedDevice()  # one for the process: what was compiled for a device launches on it ever after
+
+    @contextlib.contextmanager
+    def context():
+        device.launches.clear()
+        with device:
+            yield device
+
+    return context
+
+
+def facts(device) -> dict | None:
+    """Launches and findings of one call, None when nothing was simulated."""
+    if device is None:
+        return None
+    return {"launches": len(device.launches), "findings": [str(finding) for finding in device.findings][:20]}
+
+
+def cannot(error: BaseException) -> bool:
+    """Is this the simulator saying that it cannot run something (and nothing about the kernel)?"""
+    return any(
+        kind.__name__ in ("UnsupportedInstruction", "SimulationError") and kind.__module__.startswith("kernel_harness")
+        for kind in type(error).__mro__
+    )

@@ -1,0 +1,99 @@
+"""Inputs in the candidate's memory: files that the judge maps too (CPU), or guarded GPU blocks filled from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from . import values
+from .outputs import leaves
+from .poison import PATTERNS
+
+SLOW_PRODUCER_CYCLES = 20_000_000  # about 10 ms of GPU time in front of the kernel
+
+
+@dataclass
+class Slot:
+    """Inputs in memory, and the last result computed from them."""
+
+    source: values.Mapping
+    inputs: list
+    storages: dict[int, torch.Tensor] = field(default_factory=dict)
+    blocks: dict[int, torch.Tensor] = field(default_factory=dict)  # on the GPU: storages with their guard zones
+
+
+SLOTS: dict[str, Slot] = {}
+
+
+def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bool = False) -> Slot:
+    if not refresh:
+        source = values.Mapping(values.Bundle.from_json(bundle))
+        entry = Slot(source, [])
+
+        def storage(index: int) -> torch.Tensor:
+            if index not in entry.storages:
+                place = device or source.bundle.spans[index].device
+                nbytes = source.bundle.spans[index].nbytes
+                if place != "cpu":
+                    entry.blocks[index] = torch.full(
+                        (nbytes + 2 * values.GUARD_BYTES,), values.GUARD_BYTE, dtype=torch.uint8, device=place
+                    )
+                if embed:
+                    entry.storages[index] = source.within(index) if place == "cpu" else alias(entry, index)
+                else:
+                    entry.storages[index] = (
+                        source.bytes_of(index) if place == "cpu" else _inside(entry.blocks[index], nbytes)
+                    )
+            return entry.storages[index]
+
+        entry.inputs = values.rebuild(bundle["tree"], storage)
+        SLOTS[name] = entry
+        return entry
+    entry = SLOTS[name]
+    if refresh == "bumped":
+        for tensor in leaves(entry.inputs):
+            torch.autograd.graph.increment_version(tensor)
+    return entry
+
+
+def _inside(block: torch.Tensor, nbytes: int) -> torch.Tensor:
+    """uint8 tensor (nbytes,) between the guard zones of ``block``; its own storage ends where it ends.
+
+    The block's owner keeps the memory alive: this storage does not.
+    """
+    if nbytes == 0:
+        return torch.empty(0, dtype=torch.uint8, device=block.device)
+    storage = torch._C._construct_storage_from_data_pointer(block.data_ptr() + values.GUARD_BYTES, block.device, nbytes)
+    return torch.empty(0, dtype=torch.uint8, device=block.device).set_(storage, 0, (nbytes,), (1,))
+
+
+def fill_device(entry: Slot, late: bool = False) -> None:
+    """Bring the values of the slot's file into its GPU tensors, on the current stream, under their version counters."""
+    staged = {}
+    for index, block in entry.blocks.items():
+        staged[index] = entry.source.bytes_of(index).to(block.device)
+        if late:
+            alias(entry, index).fill_(PATTERNS["nan"])
+    if late:
+        torch.cuda._sleep(SLOW_PRODUCER_CYCLES)
+    for index, data in staged.items():
+        alias(entry, index).copy_(data)
+        if data.is_cuda:
+            data.record_stream(torch.cuda.current_stream())
+
+
+def read_back(entry: Slot) -> None:
+    """Copy GPU inputs and their guard zones to the slot's file, where the judge looks at them."""
+    for index, block in entry.blocks.items():
+        nbytes = entry.source.bundle.spans[index].nbytes
+        entry.source.bytes_of(index).copy_(alias(entry, index))
+        for at, side, guard in entry.source.guards():
+            if at == index:
+                start = 0 if side == "before" else values.GUARD_BYTES + nbytes
+                guard.copy_(block[start : start + values.GUARD_BYTES])
+
+
+def alias(entry: Slot, index: int) -> torch.Tensor:
+    """Another tensor over a slot's GPU memory: writing to it leaves the version counters of the slot's own alone."""
+    return entry.blocks[index][values.GUARD_BYTES : entry.blocks[index].numel() - values.GUARD_BYTES]

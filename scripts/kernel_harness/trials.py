@@ -1,0 +1,305 @@
+"""The trials on one case: fresh and reused memory, other values, many calls, streams, graphs, hostile data."""
+
+from __future__ import annotations
+
+from . import values, variations
+from .structure import digest
+from .value_trials import ValueTrials
+from .values import Bundle
+from .verification import CALLS, REPEATS, SEEDS, Stop
+
+HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
+SIMULATE_BYTES = 640 * 2**10  # of inputs with their guard zones; simulated time grows with the data touched
+SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
+BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
+
+
+class CaseTrials(ValueTrials):
+    """All trials of one case. thorough: also those that are worth making once a file."""
+
+    def run(self) -> None:
+        judge = self.judge
+        first = self._inputs("first")
+        if self.bench and first.size > BENCH_BYTES["cpu" if self.device == "cpu" else "cuda"]:
+            self.outcome.note(
+                f"[case {self.case}] too large to verify here ({first.size >> 20} MiB of inputs); "
+                "benchmark_kernel.py verifies what it times"
+            )
+            judge.remove_files()
+            return
+        if not hasattr(judge, "loaded"):
+            judge.load_candidate(interpret=self.device == "cpu" and not self.settings.simulate)
+            judge.loaded = True
+        self.on_gpu = self.device != "cpu"
+        if first.size < judge.outcome.facts.get("smallest_bytes", first.size + 1):
+            judge.outcome.facts.update(smallest_case=self.case, smallest_bytes=first.size)
+        if self.settings.simulate and first.size > SIMULATE_BYTES:
+            self.outcome.facts.setdefault("too_large", []).append(self.case)
+            judge.remove_files()
+            return
+        expected = self._reference(first, "first")
+        self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
+        work = self._working_copy(first)
+        reply = self._call(
+            "first inputs",
+            work,
+            "a",
+            poison="nan",
+            trace=not self.on_gpu and not self.settings.simulate,
+            count_kernels=self.on_gpu and self.thorough,
+        )
+        self._judge_trial("first inputs", reply, expected, first, work, decisive="values")
+        if self.case_failed():
+            return
+        if self.settings.simulate and not self._was_simulated(reply["facts"]):
+            return
+        self._circular(expected["trace"], reply["facts"].get("trace"))
+        self._census(reply["facts"])
+        self._teeth(expected, first)
+        steps = [lambda: self._replay(first, work)]
+        if not self.bench:
+            steps.insert(0, lambda: self._repeat(first, expected, reply))
+        if self.settings.simulate:
+            steps = steps if reply["facts"]["host_seconds"] < SLOW_SIMULATION else []
+        elif self.thorough or (judge.full and not self.bench):
+            steps.append(lambda: self._many_calls(first))
+        for seed in range(
+            1, 1 if self.bench or self.settings.simulate else self.settings.seeds or SEEDS[self.settings.level]
+        ):
+            steps.append(lambda seed=seed: self._another_seed(seed))
+        if self.on_gpu and not self.bench:
+            steps += [lambda: self._streams(first), lambda: self._graph(first)]
+        if judge.full and not self.settings.simulate and (self.thorough or first.size < HOSTILE_BYTES):
+            steps.append(lambda: self._hostile(first))
+        if judge.full and self.thorough and not self.settings.simulate:
+            steps += [lambda: self._dependence(first, expected), lambda: self._fresh_process(first, expected)]
+        for step in steps:
+            if self.case_failed():
+                break
+            step()
+        judge.ask_candidate("drop", slots=["a", "b", "c"])
+        judge.remove_files()
+
+    def _was_simulated(self, facts: dict) -> bool:
+        simulated = facts["simulated"]
+        if not any(self.output_nbytes):
+            return True  # an empty result needs no launch
+        if simulated and simulated["launches"]:
+            self.outcome.facts.setdefault("simulated_cases", []).append(self.case)
+            self.outcome.facts["launched"] = "simulated"
+            return True
+        self.outcome.needs_gpu = "kernel_fn launched nothing that the simulator runs"
+        raise Stop
+
+    # --- trials ---
+
+    def _repeat(self, first: Bundle, expected: dict, before: dict) -> None:
+        """The same values in fresh memory, other poison: the same result, bit for bit or within the bound."""
+        digests = {digest(before)}
+        for index in range(REPEATS[self.settings.level]):
+            work = self._working_copy(first)
+            embed = index % 2 == 0
+            label = "same values, views at an offset of a larger storage" if embed else "same values, fresh memory"
+            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed)
+            self._judge_trial(label, reply, expected, first, work, decisive="offset-views" if embed else "race")
+            if "bundle" not in reply:
+                return
+            digests.add(digest(reply))
+        if len(digests) > 1 and not self.case_failed():
+            self.outcome.note(
+                f"[case {self.case}] not bitwise repeatable: {len(digests)} different results of "
+                f"{REPEATS[self.settings.level] + 1} calls, all within the bound"
+            )
+
+    def _replay(self, first: Bundle, work: values.Mapping) -> None:
+        """New values in the memory of the first call: a stored answer shows here."""
+        changes = [("bumped", variations.warp), ("silent", variations.warp)]
+        if self.judge.full and self.thorough and not self.settings.simulate:
+            self._index_replay(first)
+        if self.judge.full:
+            changes += [("bumped", variations.swap), ("bumped", variations.swap_one), ("silent", variations.swap_one)]
+        for refresh, change in changes:
+            new, moved = self._varied(first, change)
+            label = "new values in the same memory" + (" (version counter unchanged)" if refresh == "silent" else "")
+            if not moved:
+                new, moved = self._other_inputs(first)
+                if not moved:
+                    return
+            variations.rewrite(work, new)
+            reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
+            if self._refused(label, reply, decisive=change is variations.warp):
+                continue
+            expected = self._reference(new, "varied")
+            if change is not variations.warp:
+                self._only_replay(label, reply, expected, new, silent=refresh == "silent")
+                continue
+            if self._failed_quietly(reply, expected):
+                self._explain_replay(label, reply, new, expected, silent=refresh == "silent")
+                if self.case_failed():
+                    return
+            else:
+                self._judge_trial(label, reply, expected, new, work, decisive="replay")
+
+    def _explain_replay(self, label: str, reply: dict, new: Bundle, expected: dict, silent: bool) -> None:
+        """Wrong on new values in old memory: a cache (right in fresh memory) or no function of the values at all?"""
+        stale = self._is_previous(reply)
+        work = self._working_copy(new)
+        fresh = self._call("new values, fresh memory", work, "c", poison="nan")
+        right_when_fresh = not self._failed_quietly(fresh, expected)
+        worst = self._worst(reply, expected)
+        if right_when_fresh:
+            if silent and not stale:
+                self.outcome.note(
+                    f"[case {self.case}] something is cached by the version counter of an input: change "
+                    "inputs through torch operations, not through .data, when you use this kernel"
+                )
+                return
+            kept = "its previous result, bit for bit" if stale else "stale values"
+            self.outcome.add(
+                "replay",
+                f"With {label} kernel_fn returned {kept} ({worst}); in fresh memory the same values "
+                "give the right result.",
+                self.case,
+            )
+        elif stale:
+            self.outcome.add(
+                "replay",
+                f"With {label} kernel_fn returned its previous result, bit for bit ({worst}), and in "
+                "fresh memory, too: it does not look at the values.",
+                self.case,
+            )
+        else:
+            self.outcome.add(
+                "other-values",
+                f"On values that differ from get_inputs' by 5 to 35 % the result is wrong: {worst}.",
+                self.case,
+            )
+
+    def _only_replay(self, label: str, reply: dict, expected: dict, new: Bundle, silent: bool) -> None:
+        if not self._failed_quietly(reply, expected):
+            return
+        if self._is_previous(reply):
+            self.outcome.add(
+                "replay",
+                f"With {label} (a few elements changed places) kernel_fn returned its previous result, bit for bit.",
+                self.case,
+            )
+        elif silent:
+            self._explain_replay(label, reply, new, expected, silent=True)
+        else:
+            self.outcome.add(
+                "other-values",
+                "After a few elements of the inputs changed places the result is wrong: "
+                f"{self._worst(reply, expected)}.",
+                self.case,
+            )
+
+    def _many_calls(self, first: Bundle) -> None:
+        """Two sets of values in turn in the same memory, many times: caches, counters and races show here."""
+        bundles = [self._varied(first, variations.warp)[0] for _ in range(2)]
+        outputs = [self.judge.new_file("out") for _ in range(6)]
+        work = [self._working_copy(bundle) for bundle in bundles]
+        self.judge.progress(f"{self.case}: {CALLS[self.settings.level]} calls")
+        reply = self.judge.ask_candidate(
+            "alternate",
+            self.case,
+            bundle=work[0].bundle.to_json(),
+            other=work[1].bundle.to_json(),
+            slot="c",
+            outputs=list(map(str, outputs)),
+            count=CALLS[self.settings.level],
+            seconds=self.settings.timeout / 20,
+        )
+        if "found" not in reply:
+            if self._refused("other values", reply, decisive=True):
+                return
+            self._no_result("in a loop of calls", reply)
+        references = [self._reference(bundle, "varied") for bundle in bundles]
+        for found, output in zip(reply["found"], outputs, strict=False):
+            label = f"call {found['call']} of {reply['calls']}, two sets of values in turn"
+            self._take_result(found, output, label)
+            expected = references[found["values"] % 2]
+            if self._failed_quietly(found, expected):
+                self.outcome.add("many-calls", f"{self._worst(found, expected)} ({label}).", self.case)
+                return
+        if max(reply["distinct"]) > 1:
+            self.outcome.note(
+                f"[case {self.case}] {max(reply['distinct'])} different results for the same values in "
+                f"{reply['calls']} calls, all within the bound"
+            )
+
+    def _another_seed(self, seed: int) -> None:
+        other = self._inputs(f"seed {seed}")
+        work = self._working_copy(other)
+        reply = self._call(f"inputs of seed {seed}", work, "b", poison="large")
+        expected = self._reference(other, "seed")
+        self._judge_trial(f"inputs of seed {seed}", reply, expected, other, work, decisive="values")
+
+    def _streams(self, first: Bundle) -> None:
+        for kind, label in (("side", "on a side stream"), ("slow", "behind a slow producer on a side stream")):
+            new, _ = self._varied(first, variations.warp)
+            work = self._working_copy(new)
+            reply = self._call(label, work, "b", poison="nan", stream=kind)
+            expected = self._reference(new, "varied")
+            self._judge_trial(label, reply, expected, new, work, decisive="stream")
+
+    def _graph(self, first: Bundle) -> None:
+        new, _ = self._varied(first, variations.warp)
+        work, fresh = self._working_copy(first), self._working_copy(new)
+        output = self.judge.new_file("out")
+        reply = self.judge.ask_candidate(
+            "graph", self.case, bundle=work.bundle.to_json(), slot="c", output=str(output), fresh=fresh.bundle.to_json()
+        )
+        if "not_capturable" in reply:
+            self.outcome.note(f"[case {self.case}] cannot be captured in a CUDA graph: {reply['not_capturable']}")
+            return
+        if "bundle" not in reply:
+            self._no_result("in a CUDA graph", reply)
+        self._take_result(reply, output, "in a CUDA graph")
+        self.outcome.facts.setdefault("graph_kernel_nodes", reply.get("nodes"))
+        expected = self._reference(new, "varied")
+        if "bundle" in reply and self._failed_quietly(reply, expected):
+            nodes = reply.get("nodes")
+            recorded = f" (the graph holds {nodes} kernel nodes)" if nodes is not None else ""
+            self.outcome.add(
+                "graph",
+                f"Replayed in a CUDA graph on new inputs the result is wrong{recorded}: "
+                f"{self._worst(reply, expected)}.",
+                self.case,
+            )
+
+    def _fresh_process(self, first: Bundle, expected: dict) -> None:
+        """The first inputs in another process, while this one is kept busy with the same kernel."""
+        judge, work, output = self.judge, self._working_copy(first), self.judge.new_file("out")
+        with judge.another_candidate(interpret=not self.on_gpu) as other:
+            busy = self._working_copy(first).bundle.to_json()
+            judge.candidate.send("alternate", bundle=busy, other=busy, slot="c", outputs=[], count=10**6, seconds=0.3)
+            reply = judge.ask(
+                other,
+                "call",
+                self.case,
+                bundle=work.bundle.to_json(),
+                slot="a",
+                output=str(output),
+                expected_nbytes=self.output_nbytes,
+            )
+            judge.ask_candidate_answer("call", self.case)
+        if "bundle" not in reply:
+            self._no_result("in a fresh process", reply)
+        self._take_result(reply, output, "in a fresh process")
+        self._judge_trial("in a fresh process, under load", reply, expected, first, work, decisive="fresh-process")
+
+def closing_checks(judge) -> None:
+    """What can only be said once every case ran: results that changed later, checks that had no teeth."""
+    outcome = judge.outcome
+    late = judge.ask_candidate("recheck")
+    if late["changed"]:
+        outcome.add("earlier-result", f"Results changed after their call: {', '.join(late['changed'][:4])}.")
+    judge._tampering("by the end", late)
+    if not any(c["total"] for c in outcome.comparisons) and not outcome.findings:
+        outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
+    toothless = sorted({name for (_, name), passed in getattr(judge, "teeth", {}).items() if all(passed)})
+    if toothless:
+        outcome.add("no-teeth", f"A kernel that returns {' or '.join(toothless)} would pass the comparison, too.")
+    if outcome.facts.get("own_kernels") is False and not outcome.facts.get("kernels_defined"):
+        outcome.note("kernel_fn launches no kernel of its own: this is PyTorch against PyTorch")

@@ -1,0 +1,115 @@
+"""Trials with other values: does the reference depend on its inputs, and does the kernel survive hostile ones?"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from . import values, variations, worker
+from .contract import ContractError
+from .file_checks import FileChecks
+from .structure import digest, finite, same_outputs
+from .values import Bundle
+
+HOSTILE_SLACK = 32.0  # these trials look for breakdown, not for the last bits
+
+
+class ValueTrials(FileChecks):
+    """Trials whose inputs the judge changes beyond what replay needs."""
+
+    def _dependence(self, first: Bundle, expected: dict) -> None:
+        """Does the reference depend on its inputs? An answer that does not move tells nothing about a kernel."""
+        tree = first.tree["items"]
+        still = []
+        for index, node in enumerate(tree):
+            tensors = [t for _, t in values.tensors_of(node)]
+            if not tensors or index in self.judge.mutates or all(0 in t["shape"] for t in tensors):
+                continue
+            floating = values.dtype_named(tensors[0]["dtype"]).is_floating_point
+            # Order survives warp: an argmax moves only when elements change places.
+            changes = (variations.warp, variations.shuffle) if floating else (variations.scramble,)
+            if self._stands_still(first, expected, index, changes, "float" if floating else "index"):
+                still.append(index)
+        count = sum(bool(list(values.tensors_of(node))) for node in tree)
+        if still and len(still) == count:
+            self.outcome.add("weak-inputs", "reference_fn gives the same result whatever its inputs are.", self.case)
+        elif still:
+            self.outcome.note(
+                f"[case {self.case}] reference_fn does not depend on input "
+                f"{', '.join(map(str, still))} with these inputs: errors there stay unseen"
+            )
+
+    def _stands_still(self, first: Bundle, expected: dict, index: int, changes, kinds: str) -> bool:
+        tried = False
+        for change in changes:
+            new, moved = self._varied(first, change, only={index}, kinds=kinds)
+            if not moved:
+                continue
+            tried = True
+            try:
+                now = self._reference(new, "depends", golden=False)
+            except ContractError:
+                return False  # a reference that refuses other values reads them
+            if not same_outputs(now["native"], expected["native"]):
+                return False
+        return tried
+
+    def _hostile(self, first: Bundle) -> None:
+        self.slack = HOSTILE_SLACK
+        for label, change in variations.HOSTILE.items():
+            self._hostile_trial(first, label, change, decisive=True)
+        self._hostile_trial(first, "a constant mask made random", variations.unmask, decisive=True, kinds="index")
+        self._hostile_trial(
+            first, "NaN and infinities at a few places", variations.specials, decisive=self.judge.paranoid
+        )
+        self.slack = 1.0
+
+    def _hostile_trial(self, first: Bundle, label: str, change, decisive: bool, kinds: str = "float") -> None:
+        new, moved = self._varied(first, change, kinds=kinds)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "hostile")
+        except ContractError:
+            return  # the reference refuses such values: they are outside what the file promises
+        if change is not variations.specials and not finite(expected):
+            return  # out of the reference's own range
+        work = self._working_copy(new)
+        reply = self._call(label, work, "b", poison="large", may_fail=True)
+        if self._refused(label, reply, decisive=False):
+            return
+        if decisive:
+            self._judge_trial(f"hostile inputs, {label}", reply, expected, new, work, decisive="values")
+            self._teeth(expected, new)
+        elif "bundle" in reply and self._failed_quietly(reply, expected):
+            self.outcome.note(
+                f"[case {self.case}] {label}: the result differs from the reference's "
+                f"({self._worst(reply, expected)}); --level paranoid makes this decide"
+            )
+
+    def _index_replay(self, first: Bundle) -> None:
+        """Other integers and masks in the memory of a first call, in a process that may die of them.
+
+        Offsets and tables have rules that the judge does not know: only a result that stays, bit for bit, while
+        the reference's changes counts against the kernel.
+        """
+        judge = self.judge
+        new, moved = self._varied(first, variations.scramble, kinds="index")
+        if not moved:
+            return
+        with suppress(worker.WorkerError, ContractError), judge.another_candidate(interpret=not self.on_gpu) as other:
+            work, outputs = self._working_copy(first), [judge.new_file("out") for _ in range(2)]
+            common = {"bundle": work.bundle.to_json(), "slot": "a", "expected_nbytes": self.output_nbytes}
+            before = other.call("call", self.settings.timeout, output=str(outputs[0]), **common)
+            variations.rewrite(work, new)
+            after = other.call("call", self.settings.timeout, output=str(outputs[1]), refresh="bumped", **common)
+            if "bundle" not in before or "bundle" not in after:
+                return
+            for reply, output in ((before, outputs[0]), (after, outputs[1])):
+                self._take_result(reply, output, "other integers")
+            if digest(before) == digest(after) and self._failed_quietly(after, self._reference(new, "varied")):
+                self.outcome.add(
+                    "replay",
+                    "With other integers or masks in the same memory kernel_fn returned its previous "
+                    "result, bit for bit, where the reference's changes.",
+                    self.case,
+                )

@@ -1,0 +1,242 @@
+"""Inputs that no kernel file has seen: the judge's own variations of what get_inputs made.
+
+Each works on a copy of a bundle's file and leaves integers, sizes and strides alone unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from . import values
+from .values import Bundle
+
+GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
+FINITE_MAX = {torch.float16: 65504.0, torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
+
+
+def copy(bundle: Bundle, file: Path) -> Bundle:
+    """The same values in another file, guard zones restored."""
+    shutil.copyfile(bundle.file, file)
+    return Bundle(bundle.tree, bundle.spans, str(file), bundle.size)
+
+
+def rewrite(target: values.Mapping, source: Bundle) -> None:
+    """Put the bytes of ``source`` into the mapped file of an equal layout: new values in the same memory."""
+    fresh = values.Mapping(source, writable=False)
+    for index, span in enumerate(target.bundle.spans):
+        if span.nbytes:
+            target.bytes_of(index).copy_(fresh.bytes_of(index))
+
+
+def same_layout(a: Bundle, b: Bundle) -> bool:
+    return a.spans == b.spans and _without_scalars(a.tree) == _without_scalars(b.tree)
+
+
+def varied(
+    bundle: Bundle,
+    file: Path,
+    change: Callable[[torch.Tensor, torch.Generator], torch.Tensor | None],
+    seed: int,
+    only: set[int] | None = None,
+    kinds: str = "float",
+) -> tuple[Bundle, bool]:
+    """A copy whose tensors went through ``change(values, generator)``; the flag says whether any byte differs.
+
+    only: indices of inputs to change. kinds: "float", or "index" for integer and boolean tensors.
+    """
+    new = copy(bundle, file)
+    mapping = values.Mapping(new)
+    inputs = values.rebuild(new.tree, mapping.bytes_of)
+    large_input = torch.cuda.is_available() and bundle.size > GPU_BYTES
+    generator = torch.Generator("cuda" if large_input else "cpu").manual_seed(seed)
+    changed = False
+    for index, value in enumerate(inputs):
+        if only is not None and index not in only:
+            continue
+        for tensor in _leaves(value):
+            floating = tensor.dtype.is_floating_point
+            if not tensor.numel() or tensor.dtype.is_complex or floating != (kinds == "float"):
+                continue
+            old = tensor.detach().to(generator.device)
+            result = change(old, generator)
+            if result is not None and floating and _is_sorted(old):
+                result = result.sort(dim=-1).values  # what comes sorted is meant to be
+            if result is not None and not torch.equal(result, old):
+                # Through an expanded (stride 0) dimension the last value written wins, for every reader alike.
+                _assign(tensor.detach(), result.cpu())
+                changed = True
+    return new, changed
+
+
+def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Every non-zero finite value grows by 5 to 35 %, more the larger it is; order, signs and zeros stay.
+
+    No stored answer survives this, and what inputs usually promise (sorted, positive, masked) does. A constant tensor,
+    such as a zero bias, becomes random: nothing else could show whether a kernel reads it.
+    """
+    wide = x.to(torch.float64)
+    strength = 0.15 + 0.2 * torch.rand((), generator=generator, device=x.device, dtype=torch.float64)
+    if x.numel() > 1 and bool((wide == wide.flatten()[0]).all()) and bool(torch.isfinite(wide.flatten()[0])):
+        base = wide.flatten()[0].abs()
+        noise = torch.rand(x.shape, generator=generator, device=x.device, dtype=torch.float64)
+        return _cast(wide + (noise if base == 0 else base * noise), x.dtype)
+    finite = torch.isfinite(wide)
+    scale = torch.where(finite, wide, 0.0).square().mean().sqrt().clamp_min(1e-300)
+    ratio = (wide / scale).square()
+    grown = wide * (1.05 + strength * ratio / (1 + ratio))
+    return _cast(torch.where(finite, grown, wide), x.dtype)
+
+
+def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """A few pairs of elements change places: sums, extremes, and most samples of the data stay what they were."""
+    flat = x.reshape(-1).clone()
+    count = max(1, flat.numel() // 128)
+    if flat.numel() < 2:
+        return flat.view(x.shape)
+    order = torch.randperm(flat.numel(), generator=generator, device=x.device)[
+        : 2 * min(count, 4096, flat.numel() // 2)
+    ]
+    first, second = order.chunk(2)
+    raw = flat.view(torch.uint8).view(flat.numel(), -1) if flat.element_size() > 1 else flat.view(torch.uint8)
+    raw[first], raw[second] = raw[second].clone(), raw[first].clone()
+    return flat.view(x.shape)
+
+
+def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """One pair of elements changes places: a signature of samples most likely stays what it was."""
+    flat = x.reshape(-1).clone()
+    if flat.numel() > 1:
+        i, j = torch.randperm(flat.numel(), generator=generator, device=x.device)[:2].tolist()
+        flat[i], flat[j] = flat[j].clone(), flat[i].clone()
+    return flat.view(x.shape)
+
+
+def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A boolean tensor that is all True or all False gets a quarter of the other value; nothing else changes."""
+    if x.dtype is not torch.bool or x.numel() < 2 or bool(x.any()) != bool(x.all()):
+        return None
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, ~x, x)
+
+
+def scramble(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Other integers: a constant becomes a draw from 1 to it, a mask flips a quarter, the rest shuffle."""
+    if x.dtype is torch.bool:
+        return x ^ (torch.rand(x.shape, generator=generator, device=x.device) < 0.25)
+    if x.numel() > 1 and bool((x == x.flatten()[0]).all()):
+        top = int(x.flatten()[0])
+        return torch.randint(1, top + 1, x.shape, generator=generator, device=x.device).to(x.dtype) if top > 1 else None
+    return shuffle(x, generator)
+
+
+def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    flat = x.reshape(-1)
+    return flat[torch.randperm(flat.numel(), generator=generator, device=x.device)].view(x.shape)
+
+
+def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return _cast(x.to(torch.float64) * 37.0, x.dtype)
+
+
+def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return _cast(x.to(torch.float64) * 2.0**-9, x.dtype)
+
+
+def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Heavy tails: one element in 256 (at least one) is 50 times as large, at random places."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    wide[_places(x, generator, 256)] *= 50.0
+    return _cast(wide.view(x.shape), x.dtype)
+
+
+def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """The first and the last slice of each dimension are 64 times as large: a dropped tail is no rounding any more."""
+    wide = x.to(torch.float64, copy=True)
+    for axis, size in enumerate(x.shape):
+        for at in {0, size - 1}:
+            wide.select(axis, at).mul_(64.0 ** (1 / x.dim()))
+    return _cast(wide, x.dtype)
+
+
+def integers(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Small integers, so that products and sums are exact and ties are many; no negatives where there were none."""
+    low = 0 if bool((x.to(torch.float64) >= 0).all()) else -3
+    return torch.randint(low, 4, x.shape, generator=generator, device=x.device).to(x.dtype)
+
+
+def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    hit = torch.rand(x.shape, generator=generator, device=x.device)
+    wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
+    return _cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
+
+
+def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    for value in (math.inf, -math.inf, math.nan):
+        wide[_places(x, generator, 512)] = value
+    return wide.view(x.shape).to(x.dtype)
+
+
+def _places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
+    """Indices of one element in ``rarity``, at least one."""
+    count = max(1, x.numel() // rarity)
+    return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
+
+
+HOSTILE = {
+    "values 37 times as large": large,
+    "values 512 times as small": small,
+    "heavy tails (one in 256 is 50 times as large)": spikes,
+    "small integers (exact sums, ties)": integers,
+    "signed zeros": signed_zeros,
+    "first and last slices 64 times as large": edges,
+}
+
+
+def _is_sorted(x: torch.Tensor) -> bool:
+    return (
+        x.dim() > 0
+        and x.shape[-1] > 3
+        and x.dtype.itemsize > 1
+        and bool((x.diff(dim=-1) >= 0).all())
+        and bool((x != x.flatten()[0]).any())
+    )
+
+
+def _cast(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    limit = FINITE_MAX.get(dtype)
+    if limit is not None:
+        wide = torch.where(torch.isfinite(wide), wide.clamp(-limit, limit), wide)
+    return wide.to(dtype)
+
+
+def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
+    if any(size > 1 and stride == 0 for size, stride in zip(target.shape, target.stride(), strict=True)):
+        cells = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in target.stride())
+        target, value = target[cells], value[cells]
+    target.copy_(value)
+
+
+def _leaves(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+
+
+def _without_scalars(tree: dict):
+    if tree["kind"] == "tensor":
+        return {key: tree[key] for key in ("dtype", "shape", "stride", "storage", "offset")}
+    if tree["kind"] in ("list", "tuple"):
+        return [_without_scalars(item) for item in tree["items"]]
+    if tree["kind"] == "dict":
+        return {key: _without_scalars(item) for key, item in tree["items"].items()}
+    return tree  # a changed scalar argument changes what the kernel is asked for

@@ -1,0 +1,309 @@
+"""The judge: plans trials, drives the oracle and the candidate, decides. It never imports the kernel file.
+
+For each case the reference of the first inputs is computed before the kernel runs on them, and the reference of every
+variation after: whatever one process leaves behind for the other is missing in one of the two orders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import worker
+from .cli import UsageError
+from .contract import ContractError, read_source
+from .findings import Finding, finding
+from .verdict import ExitCode, worst
+
+LEVELS = ("quick", "full", "paranoid")
+CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
+REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
+HOOKS = (
+    "an interval timer",
+    "trace or profile function",
+    "import hooks of the file",
+    "CPU affinity or priority",
+    "the recursion limit",
+    "environment variables",
+)
+MAX_BENCH_CASES = 8
+SEEDS = {"quick": 1, "full": 2, "paranoid": 4}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to verify and how hard. without: names of checks whose findings are dropped (only tests use it)."""
+
+    kernel: Path
+    reference: Path | None = None
+    level: str = "full"
+    cases: tuple[str, ...] = ()
+    seeds: int | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    timeout: float = 120.0
+    simulate: str = ""
+    without: frozenset[str] = frozenset()
+
+
+@dataclass
+class Outcome:
+    """What verification found. ``needs_gpu``: nothing ran, because the file's tensors need a GPU that is not here."""
+
+    settings: Settings
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    comparisons: list[dict] = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+    needs_gpu: str = ""
+
+    @property
+    def verdict(self) -> ExitCode:
+        return worst(f.code for f in self.findings)
+
+    def add(self, check: str, seen: str, case: str = "", code: ExitCode | None = None) -> None:
+        if check not in self.settings.without:
+            new = finding(check, seen, case, code)
+            if not any(old.check == check and old.case == case for old in self.findings):
+                self.findings.append(new)
+
+    def timed(self, progress: Callable[[str], None]) -> Callable[[str], None]:
+        """``progress`` that also keeps when each step began, in seconds since now."""
+        start, timeline = time.monotonic(), self.facts.setdefault("timeline", [])
+
+        def step(text: str) -> None:
+            timeline.append([round(time.monotonic() - start, 2), text])
+            progress(text)
+
+        return step
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+class Stop(Exception):
+    """Nothing more can be learned from this file; the findings say why."""
+
+
+def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Judge a kernel file. Raises ContractError or UsageError for what is wrong before anything runs."""
+    read_source(settings.kernel)
+    if settings.reference:
+        read_source(settings.reference)
+    worker.adopt_orphans()
+    outcome = Outcome(settings)
+    folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=_memory_folder()))
+    try:
+        judge = Judge(settings, outcome, folder, outcome.timed(progress))
+        try:
+            judge.run()
+        except Stop:
+            pass
+        finally:
+            judge.close()
+    finally:
+        worker.kill_orphans(set())
+        shutil.rmtree(folder, ignore_errors=True)
+    return outcome
+
+
+class Judge:
+    """One verification: two workers and the trials on each case."""
+
+    def __init__(self, settings: Settings, outcome: Outcome, folder: Path, progress: Callable[[str], None]):
+        self.settings, self.outcome, self.folder, self.progress = settings, outcome, folder, progress
+        self.full = settings.level != "quick"
+        self.paranoid = settings.level == "paranoid"
+        self.oracle = worker.Worker("oracle", folder)
+        self.candidate = worker.Worker("candidate", folder)
+        self.serial = 0
+        self.seed = secrets.randbits(48)
+        outcome.facts["seed"] = self.seed
+
+    def close(self) -> None:
+        self.oracle.close()
+        self.candidate.close()
+
+    # --- the plan ---
+
+    def run(self) -> None:
+        cases = self._load()
+        from .trials import CaseTrials, closing_checks  # imports torch
+
+        for index, name in enumerate(cases):
+            CaseTrials(self, name, thorough=index == 0).run()
+        for name in self.bench[:MAX_BENCH_CASES]:
+            CaseTrials(self, name, thorough=False, bench=True).run()
+        closing_checks(self)
+
+    def _load(self) -> list[str]:
+        path = str(self.settings.kernel.expanduser().absolute())
+        reference = str(self.settings.reference.expanduser().absolute()) if self.settings.reference else None
+        self.progress("loading the file")
+        self.oracle.send("load", path=path, reference=reference, simulate=self.settings.simulate)
+        from . import trials  # noqa: F401  torch is imported here while both workers import it
+
+        declared = self.ask_oracle_answer("load")
+        self.declared = declared
+        if "contract" in declared:
+            raise ContractError(declared["contract"], declared["detail"])
+        self.mutates = frozenset(declared["mutates"])
+        self.outcome.facts.update(archs=declared["archs"], sha256=declared["sha256"], doc=declared["doc"])
+        self._tampering("while the file was imported", declared)
+        cases = declared["cases"]
+        unknown = [name for name in self.settings.cases if name not in cases]
+        if unknown:
+            raise UsageError(f"--case {unknown[0]}: the file has the cases {', '.join(cases)}")
+        chosen = list(self.settings.cases) or cases
+        # What is timed must be right, too: BENCH_CASES that are not among the cases follow, as far as they are small.
+        self.bench = (
+            []
+            if self.settings.cases or not self.full or self.settings.simulate
+            else [name for name in declared["bench_cases"] if name not in cases]
+        )
+        return chosen
+
+    def load_candidate(self, interpret: bool) -> None:
+        """Import the file in the candidate, once the device of the inputs is known."""
+        path = str(self.settings.kernel.expanduser().absolute())
+        loaded = self.ask_candidate(
+            "load", path=path, folder=str(self.folder), interpret=interpret, simulate=self.settings.simulate
+        )
+        if "contract" in loaded:
+            raise ContractError(loaded["contract"], loaded.get("detail", ""))
+        self._tampering("while the file was imported", loaded)
+        modes = [
+            text for text in loaded["state"] if text.startswith(("dispatch modes", "function modes", "overridden"))
+        ]
+        if modes:
+            self.outcome.add("state", f"Importing the file left global state changed: {'; '.join(modes)}.")
+        elif loaded["state"]:
+            self.outcome.note(
+                f"importing the file changes global settings ({'; '.join(loaded['state'][:2])}); the "
+                "reference runs with PyTorch's strict defaults"
+            )
+        self.outcome.facts["kernels_defined"] = loaded["kernels_defined"]
+
+    # --- talking to the workers ---
+
+    def ask_oracle(self, op: str, **arguments) -> dict:
+        self.oracle.send(op, **arguments)
+        return self.ask_oracle_answer(op)
+
+    def ask_oracle_answer(self, op: str) -> dict:
+        what = {"load": "importing the file", "inputs": "get_inputs", "reference": "reference_fn"}.get(op, op)
+        try:
+            return self.oracle.receive(self.settings.timeout)
+        except worker.WorkerTimeout as error:
+            self.outcome.add(
+                "timeout", f"{what} took longer than {self.settings.timeout:g} s and was killed." + _tail(error.log)
+            )
+        except worker.WorkerForged as error:
+            self.outcome.add("forged-channel", f"During {what}, {error}.")
+        except worker.WorkerDied as error:
+            self._died(what, error)
+        raise Stop
+
+    def ask_candidate(self, op: str, case: str = "", **arguments) -> dict:
+        return self.ask(self.candidate, op, case, **arguments)
+
+    def ask(self, candidate: worker.Worker, op: str, case: str = "", **arguments) -> dict:
+        candidate.send(op, **arguments)
+        return self.ask_candidate_answer(op, case, candidate)
+
+    def ask_candidate_answer(self, op: str, case: str = "", candidate: worker.Worker | None = None) -> dict:
+        what = "importing the file" if op == "load" else "kernel_fn"
+        try:
+            return (candidate or self.candidate).receive(self.settings.timeout)
+        except worker.WorkerTimeout as error:
+            self.outcome.add(
+                "timeout",
+                f"{what} took longer than {self.settings.timeout:g} s; it and all its processes "
+                "were killed." + _tail(error.log),
+                case,
+            )
+        except worker.WorkerForged as error:
+            self.outcome.add("forged-channel", f"During {what}, {error}.", case)
+        except worker.WorkerDied as error:
+            self._died(what, error, case)
+        raise Stop
+
+    @contextlib.contextmanager
+    def another_candidate(self, interpret: bool):
+        """A second candidate process with the file loaded."""
+        with worker.Worker("candidate", self.folder) as other:
+            path = str(self.settings.kernel.expanduser().absolute())
+            loaded = self.ask(other, "load", path=path, folder=str(self.folder), interpret=interpret)
+            if "contract" in loaded:
+                raise ContractError(loaded["contract"], loaded.get("detail", ""))
+            yield other
+
+    def _died(self, what: str, error: worker.WorkerDied, case: str = "") -> None:
+        if error.returncode == 0:
+            self.outcome.add("exit", f"The process ended with exit code 0 during {what}." + _tail(error.log), case)
+        else:
+            self.outcome.add("crash", f"The process ended during {what}: {error}." + _tail(error.log), case)
+
+    def new_file(self, label: str) -> Path:
+        self.serial += 1
+        return self.folder / f"{self.serial:04d}-{label}-{secrets.token_hex(4)}"
+
+    def remove_files(self) -> None:
+        """Tensor files of a finished case; what is mapped stays readable, the folder's memory is given back."""
+        for file in self.folder.iterdir():
+            if file.suffix != ".log":
+                file.unlink()
+
+    def next_seed(self) -> int:
+        self.seed = (self.seed * 6364136223846793005 + 1442695040888963407) % 2**48
+        return self.seed
+
+    def _tampering(self, when: str, facts: dict, case: str = "") -> None:
+        if facts.get("replaced"):
+            self.outcome.add("tampering", f"Replaced {when}: {', '.join(facts['replaced'][:5])}.", case)
+        if facts.get("changed_files"):
+            self.outcome.add("files", f"Changed on disk {when}: {', '.join(facts['changed_files'][:3])}.", case)
+        hooks = [name for name in facts.get("process", ()) if name in HOOKS]
+        if hooks:
+            self.outcome.add("tampering", f"Changed and left so {when}: {' and '.join(hooks)}.", case)
+        if facts.get("watched"):
+            self.outcome.add("sniffing", f"The file's own code {when}: {', '.join(facts['watched'][:4])}.", case)
+
+    def process_facts(self, facts: dict, case: str) -> None:
+        """Findings and notes from what the candidate says about its own process after a call."""
+        self._tampering("during the call", facts, case)
+        if facts["state"]:
+            self.outcome.add("state", f"kernel_fn left global state changed: {'; '.join(facts['state'][:3])}.", case)
+        simulated = facts.get("simulated")
+        if simulated and simulated["findings"]:
+            self.outcome.add(
+                "simulation", f"{len(simulated['findings'])} findings; first: {simulated['findings'][0]}.", case
+            )
+        if facts["busy_threads"] > 0.15:
+            self.outcome.add(
+                "deferred",
+                f"Threads that the call left behind ({', '.join(facts['python_threads'][:3])}) use "
+                f"{facts['busy_threads']:.1f} cores after it returned.",
+                case,
+            )
+        elif facts["python_threads"]:
+            self.outcome.note(f"threads still run after the call: {', '.join(facts['python_threads'][:3])}")
+
+
+def _tail(log: str) -> str:
+    return f"\nIts last output:\n{log[-1200:]}" if log else ""
+
+
+def _memory_folder() -> str | None:
+    """A folder in memory when it has room (tensors travel through files), else the usual temporary folder."""
+    shm = Path("/dev/shm")
+    if shm.is_dir() and shutil.disk_usage(shm).free > 4 * 2**30:
+        return str(shm)
+    return None

@@ -1,0 +1,218 @@
+"""verify_kernel.py behind its arguments: settings in, a report and an exit code out."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from . import cli, contract, environment, report, sanitize, simulation
+from .report import Report, Table
+from .verdict import MEANING, ExitCode
+from .verification import Outcome, Settings, verify
+
+
+def run(options) -> ExitCode:
+    """Verify as the command line asks and print the report."""
+    archs = contract.check_archs(options.arch, "--arch") if options.arch else ()
+    for name in ("rtol", "atol"):
+        value = getattr(options, name)
+        if value is not None and not (value >= 0 and math.isfinite(value)):
+            raise cli.UsageError(f"--{name} {value} is not a number of zero or more")
+    settings = Settings(
+        kernel=options.kernel,
+        reference=options.reference,
+        level=options.level,
+        cases=tuple(options.case),
+        seeds=options.seeds,
+        rtol=options.rtol,
+        atol=options.atol,
+        timeout=options.timeout,
+    )
+    contract.read_source(options.kernel)
+    sanitizer = _sanitizer() if options.sanitize else None
+    if options.compile_only:
+        return _compile_only(options, archs, time.monotonic())
+    started = time.monotonic()
+    if options.simulate:
+        return _without_gpu(options, settings, archs, started, Outcome(settings, needs_gpu="--simulate was given"))
+    progress = report.Progress()
+    try:
+        outcome = verify(settings, progress.step)
+        if sanitizer and not outcome.findings:
+            _sanitize(sanitizer, outcome, progress.step)
+    finally:
+        progress.close()
+    if outcome.needs_gpu and not outcome.findings:
+        return _without_gpu(options, settings, archs, started, outcome)
+    return report.emit(verified(outcome, time.monotonic() - started), options.format, options.output)
+
+
+def _sanitizer() -> str:
+    """The program for --sanitize; UndecidedError where it cannot run."""
+    program = sanitize.find()
+    if not environment.gpus():
+        raise cli.UndecidedError("--sanitize needs an NVIDIA GPU, and this machine has none")
+    if program is None:
+        raise cli.UndecidedError(
+            "--sanitize needs compute-sanitizer: install the CUDA toolkit, or put its bin folder on PATH"
+        )
+    return program
+
+
+def _sanitize(program: str, outcome: Outcome, step) -> None:
+    """Run the tools on the smallest case; memcheck and initcheck decide, racecheck is a note."""
+    settings = outcome.settings
+    case = settings.cases[0] if settings.cases else outcome.facts["smallest_case"]
+    step(f"{case}: compute-sanitizer")
+    for result in sanitize.run(program, settings.kernel, case, settings.timeout * 5):
+        if result.errors is None:
+            outcome.add("sanitizer", f"{result.text}.", case, code=ExitCode.UNDECIDED)
+        elif result.errors and result.decides:
+            outcome.add("sanitizer", f"{result.tool} reports {result.errors} errors; first: {result.text}.", case)
+        elif result.errors:
+            outcome.note(
+                f"[case {case}] racecheck reports {result.errors} hazards ({result.text}); it also reports TMA copies "
+                "that an mbarrier orders, so look before you act"
+            )
+        outcome.facts.setdefault("sanitizer", {})[result.tool] = result.errors
+
+
+def verified(outcome: Outcome, seconds: float) -> Report:
+    """The report of a verification that ran."""
+    code = outcome.verdict
+    ordered = sorted(outcome.findings, key=lambda f: f.code != code)
+    document = {
+        "kernel": str(outcome.settings.kernel),
+        "sha256": outcome.facts.get("sha256"),
+        "level": outcome.settings.level,
+        "seconds": round(seconds, 2),
+        "seed": outcome.facts.get("seed"),
+        "reasons": [{"check": f.check, "case": f.case, "exit_code": int(f.code), "text": f.text} for f in ordered],
+        "comparisons": outcome.comparisons,
+        "facts": outcome.facts,
+        "environment": environment.describe(),
+    }
+    trials = len(outcome.comparisons)
+    worst_used = max((c["budget_used"] for c in outcome.comparisons), default=None)
+    return Report(
+        tool="verify_kernel",
+        verdict=_verdict(code),
+        exit_code=code,
+        document=document,
+        summary={
+            "kernel": Path(outcome.settings.kernel).name,
+            "level": outcome.settings.level,
+            "comparisons": trials,
+            "budget_used": worst_used,
+            "seconds": round(seconds, 1),
+        },
+        tables=[
+            Table("", ["case", "outputs", "trials", "max error", "budget used", "worst trial", "ok"], _rows(outcome))
+        ],
+        findings=[str(f) for f in ordered],
+        notes=outcome.notes,
+        next_steps=[f"python scripts/benchmark_kernel.py {outcome.settings.kernel}"] if code is ExitCode.PASS else (),
+    )
+
+
+def _rows(outcome: Outcome) -> list[list]:
+    """One row a case: how many trials it went through and the one that came closest to the bound, or broke it."""
+    rows = []
+    for case in dict.fromkeys(c["case"] for c in outcome.comparisons):
+        mine = [c for c in outcome.comparisons if c["case"] == case]
+        worst_one = max(mine, key=lambda c: (not c["passed"], c["budget_used"]))
+        outputs = dict.fromkeys(f"{c['dtype']}{c['shape']}" for c in mine)
+        rows.append(
+            [
+                case,
+                " ".join(outputs),
+                len(dict.fromkeys(c["trial"] for c in mine)),
+                worst_one["max_error"],
+                worst_one["budget_used"],
+                worst_one["trial"],
+                all(c["passed"] for c in mine),
+            ]
+        )
+    return rows
+
+
+def _verdict(code: ExitCode) -> str:
+    return {
+        ExitCode.CONTRACT: "CONTRACT",
+        ExitCode.UNDECIDED: "UNDECIDED",
+        ExitCode.CRASH: "CRASH",
+        ExitCode.COMPILE_ERROR: "DOES NOT COMPILE",
+    }.get(code, MEANING[code].split(" or ")[0].upper())
+
+
+def _compile(options, archs: tuple[str, ...]) -> Report:
+    from . import capture, inspection
+
+    cases = tuple(options.case) or capture.FIRST
+    return inspection.inspect(options.kernel, archs=archs, cases=cases, timeout=options.timeout)
+
+
+def _compile_only(options, archs: tuple[str, ...], started: float) -> ExitCode:
+    """What --compile-only asks for: the file's targets and its instruction facts; a clean compile exits 0."""
+    result = _compile(options, archs)
+    verdict = "COMPILED" if result.exit_code is ExitCode.PASS else result.verdict
+    summary = {"kernel": options.kernel.name, "seconds": round(time.monotonic() - started, 1)}
+    return report.emit(
+        replace(result, tool="verify_kernel", verdict=verdict, summary=summary), options.format, options.output
+    )
+
+
+def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: float, asked: Outcome) -> ExitCode:
+    """No GPU: compile, check the instruction facts, then run the PTX of the small cases in the simulator."""
+    compiled = _compile(options, archs)
+    if compiled.exit_code is not ExitCode.PASS:
+        return report.emit(replace(compiled, tool="verify_kernel"), options.format, options.output)
+    reason, simulated = simulation.possible(), None
+    arch = next((a for a in simulation.ARCHS if a in (archs or asked.facts.get("archs", simulation.ARCHS))), None)
+    if not reason and arch is None:
+        reason = "none of the file's ARCHS can be simulated"
+    if not reason:
+        simulated = verify(replace(settings, simulate=arch))
+        done = simulated.facts.get("simulated_cases")
+        large = ", ".join(simulated.facts.get("too_large", ()))
+        if done or simulated.findings:
+            if large:
+                simulated.note(f"too large to simulate, not judged: {large}")
+            return report.emit(
+                _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
+            )
+        reason = simulated.needs_gpu or f"no case is small enough to simulate ({large}); add a small one to TEST_CASES"
+    notes = [
+        *compiled.notes,
+        f"not run: {asked.needs_gpu}. Not simulated: {reason}. Numbers were not checked: run this on a "
+        "machine with an NVIDIA GPU, or ask for this verdict by name with --compile-only",
+    ]
+    return report.emit(
+        replace(
+            compiled,
+            tool="verify_kernel",
+            verdict="COMPILED, NOT RUN",
+            exit_code=ExitCode.UNDECIDED,
+            notes=notes,
+            summary={"kernel": options.kernel.name, "seconds": round(time.monotonic() - started, 1)},
+        ),
+        options.format,
+        options.output,
+    )
+
+
+def _simulated(outcome: Outcome, compiled: Report, arch: str, seconds: float) -> Report:
+    """The report of a simulated verification: values, memory and repeatability, not time and not real scheduling."""
+    judged = verified(outcome, seconds)
+    passed = judged.exit_code is ExitCode.PASS
+    return replace(
+        judged,
+        verdict="SIMULATED" if passed else judged.verdict,
+        summary={**judged.summary, "simulated": arch},
+        document={**judged.document, "simulated": arch, "compiled": compiled.document},
+        tables=[*(t for t in compiled.tables if t.title in ("kernel", "instructions")), *judged.tables],
+        notes=[*compiled.notes, *judged.notes],
+        next_steps=(),
+    )

@@ -1,0 +1,98 @@
+"""Look a CuTe DSL name up in the installed wheel: signature, docstring, source line.
+
+  python scripts/lookup_api.py cute.copy                 one name, in short or full form
+  python scripts/lookup_api.py make_tiled_copy_tv        a bare name: every place that has it
+  python scripts/lookup_api.py cute.make_fragment        a removed name: since when, and what to write instead
+  python scripts/lookup_api.py --grep multicast          names and docstrings that match a regular expression
+
+The answer comes from the wheel's source, which is parsed once per wheel and cached; cutlass is not imported.
+Exit code 1: the installed wheel has no such name.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, under -P and -I
+
+from kernel_harness import api_index, cli
+from kernel_harness.verdict import ExitCode
+
+DOC_LINES = 40
+
+
+def main(argv: list[str] | None = None) -> ExitCode:
+    parser = cli.parser(__doc__)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a name such as cute.copy, cpasync.tma_partition")
+    parser.add_argument("--grep", metavar="WORD", help="list names and docstrings that match this regular expression")
+    parser.add_argument("--limit", type=cli.positive(), default=30, help="how many names to list (30)")
+    parser.add_argument("--full", action="store_true", help=f"whole docstrings, not their first {DOC_LINES} lines")
+    cli.add_output(parser)
+    options = parser.parse_args(argv)
+    if (options.name is None) == (options.grep is None):
+        raise cli.UsageError("give either a NAME or --grep WORD")
+    cli.check_output(options.output)
+    try:
+        index = api_index.load()
+    except api_index.ApiIndexError as error:
+        raise cli.UndecidedError(str(error)) from error
+    found = _grep(index, options) if options.grep else index.find(options.name)
+    return _report(index, options, found)
+
+
+def _grep(index, options):
+    try:
+        return index.grep(options.grep)
+    except Exception as error:
+        raise cli.UsageError(f"--grep {options.grep}: not a regular expression ({error})") from error
+
+
+def _report(index, options, found) -> ExitCode:
+    from kernel_harness.report import Report, Table, emit
+
+    changes = [] if options.grep else api_index.changes_of(options.name)
+    exact = not options.name or any(entry.path.endswith("." + options.name.rsplit(".")[-1]) for entry in found)
+    near = [] if found and exact else index.near(options.name)
+    shown = found[: options.limit]
+    notes = [_change_sentence(change) for change in changes]
+    if options.name:
+        notes += [f"{api_index.shorten(entry.path)}: {_doc(entry, options.full)}" for entry in shown[:3] if entry.doc]
+    if near:
+        notes.append(f"similar names: {', '.join(near)}")
+    if len(found) > len(shown):
+        notes.append(f"{len(found) - len(shown)} more; narrow the search or raise --limit")
+    columns = ("name", "kind", "signature", "source", "since", "deprecated")
+    names = [(api_index.shorten(e.path), e.kind, e.signature, f"{e.file}:{e.line}") for e in shown]
+    rows = [(*name, api_index.since(e.path), e.deprecated or None) for name, e in zip(names, shown, strict=True)]
+    document = {"query": options.name or options.grep, "version": index.version, "root": index.root,
+                "total": len(found), "changes": changes, "near": near}  # fmt: skip
+    short, since = api_index.shorten, api_index.since
+    document["found"] = [{**vars(entry), "name": short(entry.path), "since": since(entry.path)} for entry in shown]
+    report = Report(
+        tool="lookup_api",
+        verdict="FOUND" if found else "NOT FOUND",
+        exit_code=ExitCode.PASS if found else ExitCode.WRONG_RESULT,
+        document=document,
+        summary={"names": len(found), api_index.DISTRIBUTION: index.version, "sources_under": index.root},
+        tables=[Table("", columns, rows)] if rows else [],
+        notes=notes,
+    )
+    return emit(report, options.format, options.output)
+
+
+def _change_sentence(change: dict) -> str:
+    fate = {"never": "is in no release", "changed": f"changed in {change.get('since')}"}.get(
+        change["change"], f"{change['change']} in {change.get('since')}"
+    )
+    note = f" ({change['note']})" if change.get("note") else ""
+    return f"{change['name']} {fate}; write {change['use']}{note}"
+
+
+def _doc(entry, full: bool) -> str:
+    lines = entry.doc.splitlines()
+    if full or len(lines) <= DOC_LINES:
+        return entry.doc
+    return "\n".join([*lines[:DOC_LINES], f"... {len(lines) - DOC_LINES} more lines: --full"])
+
+
+if __name__ == "__main__":
+    raise SystemExit(cli.run(main))
