@@ -1,0 +1,107 @@
+"""Rung 4: the row stays in registers, one CTA per row.
+
+One read and one write per element, the least there is, and all loads of a thread in flight at once. The price is that a
+row must fit into one CTA (65536 columns here) and that warps must meet: twice, for the maximum and for the sum.
+"""
+
+import functools
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import Float32
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
+# --- Specification ---------------------------------------------------------------------------------------------------
+
+TEST_CASES = {f"{m}x{n}": {"shape": (m, n)} for m, n in ((5, 64), (130, 1024), (3, 8192))}
+BENCH_CASES = {f"{m}x{n}": {"shape": (m, n)} for m, n in ((16384, 4096), (4096, 32768), (2048, 131072), (32768, 256))}
+ARCHS = ("sm_90a",)
+EXPECT = {"sm_90a": {"LDG.128": ">0", "STG.128": ">0", "spill_bytes": 0}}
+
+
+def get_inputs(shape=(4096, 4096), dtype=torch.bfloat16, device="cuda"):
+    """[x (M, N)], normally distributed."""
+    return [torch.randn(shape, dtype=dtype, device=device)]
+
+
+def reference_fn(x):
+    return torch.softmax(x, dim=-1)
+
+
+# --- Device ----------------------------------------------------------------------------------------------------------
+
+LOG2E = 1.4426950408889634
+LOWEST = -3.4028234663852886e38  # the maximum of nothing; finite, because -inf - -inf is NaN
+
+
+@cute.jit
+def _across_block(value, operation: cutlass.Constexpr, empty: cutlass.Constexpr, sP, thread, threads):
+    """operation over the values of all threads of the CTA, through sP (W)."""
+    value = cute.arch.warp_reduction(value, operation)
+    if thread % 32 == 0:
+        sP[thread // 32] = value
+    cute.arch.barrier()
+    value = sP[thread % 32] if thread % 32 < threads // 32 else Float32(empty)
+    return cute.arch.warp_reduction(value, operation)
+
+
+@cute.kernel
+def _kernel(mX: cute.Tensor, mY: cute.Tensor, threads: cutlass.Constexpr, vectors: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sP = smem.allocate_tensor(Float32, cute.make_layout((32, 2)), 16)  # (W, K) of each warp: maximum, sum
+    gX, gY = (cute.zipped_divide(mT[row, None], (8,)) for mT in (mX, mY))  # (V, N / V)
+    rX = cute.make_rmem_tensor((8, vectors), mX.element_type)  # (V, U)
+    rX.fill(-Float32.inf)
+    for u in cutlass.range_constexpr(vectors):
+        if thread + u * threads < mX.shape[1] // 8:
+            cute.autovec_copy(gX[None, thread + u * threads], rX[None, u])
+    x = rX.load().to(Float32)
+    maximum = x.reduce(cute.ReductionOp.MAX, LOWEST, 0)
+    maximum = _across_block(maximum, cute.arch.fmax, LOWEST, sP[None, 0], thread, threads)
+    e = cute.math.exp2((x - maximum) * LOG2E, fastmath=True)
+    total = e.reduce(cute.ReductionOp.ADD, 0.0, 0)
+    total = _across_block(total, lambda a, b: a + b, 0.0, sP[None, 1], thread, threads)
+    rX.store((e * (1.0 / total)).to(mY.element_type))
+    for u in cutlass.range_constexpr(vectors):
+        if thread + u * threads < mX.shape[1] // 8:
+            cute.autovec_copy(rX[None, u], gY[None, thread + u * threads])
+
+
+@cute.jit
+def softmax(mX: cute.Tensor, mY: cute.Tensor, stream: cuda.CUstream):
+    vectors = mX.shape[1] // 8
+    threads = max(32, min(1024, (vectors // 4 + 31) // 32 * 32))
+    kernel = _kernel(mX, mY, threads, -(-vectors // threads))
+    kernel.launch(grid=(mX.shape[0], 1, 1), block=(threads, 1, 1), stream=stream)
+
+
+# --- Host ------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _launcher(columns):
+    rows = cute.sym_int()
+    mX = make_fake_tensor(cutlass.BFloat16, (rows, columns), stride=(columns, 1), assumed_align=16)
+    stream = make_fake_stream(use_tvm_ffi_env_stream=True)
+    return cute.compile(softmax, mX, mX, stream, options="--enable-tvm-ffi").__tvm_ffi_object__()
+
+
+def kernel_fn(x):
+    """softmax(x, -1), new; x (M, N) contiguous bfloat16 on a CUDA device, N a multiple of 8; else ValueError."""
+    if x.ndim != 2 or x.dtype != torch.bfloat16 or not x.is_cuda or not x.is_contiguous() or x.shape[1] % 8:
+        raise ValueError(f"x must be a contiguous bfloat16 matrix on a CUDA device with a multiple of 8 columns; "
+                         f"got {x.dtype} of shape {tuple(x.shape)} with strides {x.stride()} on {x.device}")
+    out = torch.empty_like(x)
+    if x.numel():
+        _launcher(x.shape[1])(x, out)
+    return out
+
+
+if __name__ == "__main__":
+    inputs = get_inputs()
+    torch.testing.assert_close(kernel_fn(*inputs), reference_fn(*inputs))
+    print("PASS")
