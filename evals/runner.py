@@ -1,0 +1,184 @@
+"""Runs of an agent: a clean folder each, a time limit, a transcript, a count of calls (standard library only).
+
+    DIR/calls.jsonl                       a line before each call of the agent: what was started is never forgotten
+    DIR/runs/TASK/ARM/N/prompt.md         what the agent is told
+    DIR/runs/TASK/ARM/N/workspace/        its folder: the task's files, and the skill in one arm
+    DIR/runs/TASK/ARM/N/transcript.txt    what it printed
+    DIR/runs/TASK/ARM/N/timing.json       written when the agent has ended
+    DIR/runs/TASK/ARM/N/grading.json      written when the run is graded: it is then never touched again
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import usage
+from kernel_harness import package
+from tasks import ROOT, Task
+
+SKILL_FOLDERS = (".claude/skills", ".agents/skills")  # where Claude Code, and Codex and Cursor, look
+TRANSCRIPT_BYTES = 64 * 2**20
+_LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of the agent: a task, with_skill or without_skill, and its number from 1."""
+
+    task: Task
+    arm: str
+    number: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.task.name}/{self.arm}/{self.number}"
+
+
+@dataclass
+class Runner:
+    """agent: the command line, with {prompt_file} and {workspace}. max_calls: agent calls in ``folder``, ever; None is
+    one for each run, so that a run whose call was interrupted is not made again.
+
+    grade: what makes a grading document of (task, workspace). minutes: a limit in place of the task's own.
+    """
+
+    agent: str
+    folder: Path
+    max_calls: int | None
+    grade: Callable[[Task, Path], dict]
+    say: Callable[[str], None] = lambda text: None
+    minutes: float | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _grading: threading.Lock = field(default_factory=threading.Lock)  # timing is alone on its GPU
+
+    def run_all(self, runs: list[Run], jobs: int = 1) -> list[Run]:
+        """Do what is not done yet; the runs that the limit on calls left out. One process a folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / "lock", "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BlockingIOError(f"another run works in {self.folder}; wait, or choose another -o") from None
+            with ThreadPoolExecutor(jobs) as pool:
+                done = list(pool.map(self._one, runs))
+        return [run for run, finished in zip(runs, done, strict=True) if not finished]
+
+    def place(self, run: Run) -> Path:
+        return self.folder / "runs" / run.path
+
+    def _one(self, run: Run) -> bool:
+        place = self.place(run)
+        if (place / "grading.json").exists():
+            self.say(f"{run.path}: done before")
+            return True
+        if not (place / "timing.json").exists():
+            if not self._may_call(run):
+                self.say(f"{run.path}: not run: its call was interrupted, or all calls were made")
+                return False
+            self._prepare(run, place)
+            write(place / "timing.json", self._call(run, place))
+        self.say(f"{run.path}: grading")
+        with self._grading:
+            document = self.grade(run.task, place / "workspace")
+        write(place / "grading.json", document)
+        self.say(f"{run.path}: {document['verdict']}")
+        return True
+
+    def _may_call(self, run: Run) -> bool:
+        """Is a call left? It is written down, on the disk, before it is made: a kill cannot hide it."""
+        with self._lock, open(self.folder / "calls.jsonl", "a+", encoding="utf-8") as journal:
+            journal.seek(0)
+            made = [json.loads(line)["run"] for line in journal]
+            if run.path in made if self.max_calls is None else len(made) >= self.max_calls:
+                return False
+            journal.write(json.dumps({"run": run.path, "started": time.strftime("%Y-%m-%dT%H:%M:%S")}) + "\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+            return True
+
+    def _prepare(self, run: Run, place: Path) -> None:
+        """A clean folder: what an interrupted call left there is gone."""
+        shutil.rmtree(place, ignore_errors=True)
+        workspace = place / "workspace"
+        workspace.mkdir(parents=True)
+        for fixture in run.task.fixtures:
+            target = workspace / fixture.relative_to(run.task.folder / "workspace")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(fixture, target)
+        if run.arm == "with_skill":
+            for folder in SKILL_FOLDERS:
+                for path in package.contents(ROOT):
+                    target = workspace / folder / package.NAME / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(ROOT / path, target)
+        (place / "prompt.md").write_text(run.task.prompt + "\n", encoding="utf-8")
+
+    def _call(self, run: Run, place: Path) -> dict:
+        limit = 60 * (self.minutes or run.task.minutes)
+        names = {"prompt_file": str((place / "prompt.md").resolve()), "workspace": str((place / "workspace").resolve())}
+        command = [_fill(word, names) for word in shlex.split(self.agent)]
+        self.say(f"{run.path}: the agent starts, {limit / 60:g} minutes")
+        started, timed_out = time.monotonic(), False
+        transcript = place / "transcript.txt"
+        with open(transcript, "wb") as output:
+            try:
+                agent = subprocess.Popen(command, cwd=names["workspace"], stdin=subprocess.DEVNULL, stdout=output,
+                                         stderr=subprocess.STDOUT, start_new_session=True,
+                                         preexec_fn=_die_with_the_runner)  # fmt: skip
+            except OSError as error:
+                raise SystemExit(f"error: the agent cannot be started: {error}; see --agent") from None
+            try:
+                agent.wait(limit)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            finally:  # also when this process is told to stop: no agent outlives its runner
+                _end(agent)
+        seconds = time.monotonic() - started
+        tokens = usage.tokens(transcript, TRANSCRIPT_BYTES)
+        return {"duration_ms": round(1000 * seconds), "total_duration_seconds": round(seconds, 3),
+                "total_tokens": tokens, "timed_out": timed_out, "exit_code": agent.returncode,
+                "date": time.strftime("%Y-%m-%d")}  # fmt: skip
+
+
+def _die_with_the_runner() -> None:
+    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _fill(word: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        word = word.replace("{" + name + "}", value)
+    return word
+
+
+def _end(agent: subprocess.Popen) -> None:
+    """End the agent's process group: politely, then not."""
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(agent.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            agent.wait(patience)
+            break
+    with contextlib.suppress(ProcessLookupError):  # children that ignored the first signal
+        os.killpg(agent.pid, signal.SIGKILL)
+
+
+def write(path: Path, document: dict) -> None:
+    """Whole or not at all."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
