@@ -1,0 +1,24 @@
+"""Tiers: every test is cpu, compile or gpu; what a machine cannot run is deselected, and an empty tier is red."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+TIERS = ("cpu", "compile", "gpu")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    untiered = [item.nodeid for item in items if not any(item.get_closest_marker(tier) for tier in TIERS)]
+    if untiered:
+        raise pytest.UsageError(f"tests without a tier (mark them cpu, compile or gpu): {', '.join(untiered[:5])}")
+    if shutil.which("nvidia-smi") is None:
+        gpu = [item for item in items if item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=gpu)
+        items[:] = [item for item in items if item not in gpu]
+    narrowed = config.getoption("keyword") or config.getoption("markexpr")
+    whole_suite = not narrowed and config.args == config.getini("testpaths")
+    for tier in ("cpu", "compile"):
+        if whole_suite and not any(item.get_closest_marker(tier) for item in items):
+            raise pytest.UsageError(f"no {tier} test was selected: a run that checks nothing is no success")

@@ -1,0 +1,139 @@
+"""Every grader tells a right, a wrong and a cheating submission apart.
+
+The kernel tasks take minutes on a CPU, so the ordinary run grades a few of them in full;
+`python tests/evals/check_graders.py` grades all of them.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evals"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import grader
+import solutions
+import tasks as catalogue
+
+TASKS = catalogue.load()
+RIGHT_IN_FULL = ("improve-transpose",)  # a small kernel: seconds
+WRONG_IN_FULL = ("repair-race",)
+
+
+def graded(name: str, kind: str, folder: Path, has_gpu: bool = False) -> dict:
+    task = TASKS[name]
+    file = catalogue.ANSWER if task.kind == "decide" else catalogue.SUBMISSION
+    (folder / file).write_text(getattr(solutions, kind)(name), encoding="utf-8")
+    return grader.grade(task, folder, has_gpu)
+
+
+@pytest.mark.cpu
+def test_every_task_has_its_three_solutions():
+    assert set(TASKS) == {*solutions.KERNEL_TASKS, *solutions.ANSWERS}
+    for name in TASKS:
+        texts = {solutions.right(name), solutions.wrong(name), solutions.cheating(name)}
+        assert len(texts) == 3
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("name", solutions.ANSWERS)
+def test_a_decision_is_graded_by_its_one_choice(name, tmp_path):
+    verdicts = [graded(name, kind, tmp_path)["verdict"] for kind in ("right", "wrong", "cheating")]
+
+    assert verdicts == ["PASS", "FAIL", "FAIL"]
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("answer", ["", "[]", '{"choice": "library"}', '{"choice": "library", "reason": "so"}'])
+def test_an_answer_needs_a_reason_and_the_form(answer, tmp_path):
+    (tmp_path / catalogue.ANSWER).write_text(answer)
+
+    assert grader.grade(TASKS["decide-fft"], tmp_path)["verdict"] == "FAIL"
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("name", RIGHT_IN_FULL)
+def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
+    document = graded(name, "right", tmp_path)
+
+    passed = [row["passed"] for row in document["expectations"]]
+    assert passed == [True, True, True, True, False], document["expectations"]
+    assert document["expectations"][-1]["evidence"] == "undecided: no GPU"
+    assert (document["verdict"], document["graded_by"]) == ("UNDECIDED", grader.WITHOUT_GPU)
+    assert document["summary"] == {"passed": 4, "failed": 0, "undecided": 1, "total": 5, "pass_rate": 1.0}
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("name", WRONG_IN_FULL)
+def test_a_wrong_kernel_fails_on_hidden_shapes(name, tmp_path):
+    document = graded(name, "wrong", tmp_path)
+
+    assert document["verdict"] == "FAIL"
+    assert document["expectations"][3]["evidence"].startswith("WRONG RESULT"), document["expectations"]
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("cheat", range(len(solutions.CHEATS)))
+def test_a_cheat_is_refused(cheat, tmp_path):
+    (tmp_path / catalogue.SUBMISSION).write_text(solutions.CHEATS[cheat])
+    document = grader.grade(TASKS["write-row-logsumexp"], tmp_path, has_gpu=False)
+
+    assert document["verdict"] == "FAIL"
+    assert document["summary"]["passed"] <= 1  # that it defines kernel_fn is all that is true of it
+
+
+@pytest.mark.compile
+def test_a_kernel_for_show_is_refused(tmp_path):
+    launch, result = "    _compiled()(x, out)\n    return out", "    return x - x.mean(-1, keepdim=True)"
+    text = solutions.right("repair-race")
+    assert launch in text
+    (tmp_path / catalogue.SUBMISSION).write_text(text.replace(launch, launch.replace("    return out", result)))
+    document = grader.grade(TASKS["repair-race"], tmp_path, has_gpu=False)
+
+    assert document["verdict"] == "FAIL"
+    assert "right with 1 launches left out" in document["expectations"][2]["evidence"]
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("text", "evidence"), [
+    (None, "there is no file"), ("def broken(:", "not Python"), ("kernel = 1", "does not define kernel_fn"),
+])  # fmt: skip
+def test_a_file_that_is_none_fails_at_once(text, evidence, tmp_path):
+    if text is not None:
+        (tmp_path / catalogue.SUBMISSION).write_text(text)
+    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
+
+    assert evidence in document["expectations"][0]["evidence"]
+    assert document["summary"]["failed"] == 5
+
+
+@pytest.mark.cpu
+def test_an_undecided_script_is_no_pass(tmp_path, monkeypatch):
+    (tmp_path / catalogue.SUBMISSION).write_text("def kernel_fn(x):\n    return x\n")
+    kernel = {"language": "CuTe DSL", "label": "k", "registers": 1, "spill_bytes": 0}
+    answers = {"inspect_kernel.py": (grader.ExitCode.PASS, {"kernels": [kernel]}, ""),
+               "silenced.py": (grader.ExitCode.PASS, {"launches": 1, "close": False}, ""),
+               "verify_kernel.py": (grader.ExitCode.UNDECIDED, {"verdict": "COMPILED, NOT RUN"}, "why")}  # fmt: skip
+    monkeypatch.setattr(grader, "_run", lambda script, *arguments: answers[script.name])
+
+    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
+
+    assert document["verdict"] == "UNDECIDED"
+    assert document["expectations"][3]["evidence"] == "undecided: COMPILED, NOT RUN: why"
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.2, "PASS"), (0.9, "FAIL")])
+def test_on_a_gpu_the_speed_decides(ratio, verdict, tmp_path, monkeypatch):
+    (tmp_path / catalogue.SUBMISSION).write_text("def kernel_fn(x):\n    return x\n")
+    kernel = {"language": "CuTe DSL", "label": "k", "registers": 1, "spill_bytes": 0}
+    speedups = [{"speedups": {"torch.compile": {"estimate": value}}} for value in (1.5, ratio)]
+    answers = {"inspect_kernel.py": {"kernels": [kernel]}, "silenced.py": {"launches": 1, "close": False},
+               "benchmark_kernel.py": {"cases": speedups},
+               "verify_kernel.py": {"verdict": "PASS", "comparisons": [{"case": "default"}]}}  # fmt: skip
+    monkeypatch.setattr(grader, "_run", lambda script, *arguments: (grader.ExitCode.PASS, answers[script.name], ""))
+
+    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=True)
+
+    assert (document["verdict"], document["facts"]["speedup"]) == (verdict, ratio)

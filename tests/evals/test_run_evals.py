@@ -1,0 +1,202 @@
+"""run_evals.py with made-up agents: clean folders, limits, transcripts, resumption, and never a call too many."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "evals" / "run_evals.py"
+RIGHT = json.dumps({"choice": "library", "reason": "cuFFT is at the limit of the memory already."})
+pytestmark = pytest.mark.cpu
+
+# It notes each of its calls beside the runs, says what it sees, and answers.
+AGENT = f"""
+import json, pathlib, sys
+prompt, log = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+with log.open("a") as file:
+    file.write(str(prompt.parent) + "\\n")
+print("files:", sorted(path.name for path in pathlib.Path(".").iterdir()), prompt.read_text()[:20])
+print(json.dumps({{"type": "turn.completed", "usage": {{"input_tokens": 90, "output_tokens": 10}}}}))
+pathlib.Path("answer.json").write_text({RIGHT!r})
+"""
+
+
+@pytest.fixture
+def agent(tmp_path):
+    """agent(source) -> the command line of an agent with that source, which gets the prompt and a log of calls."""
+
+    def command(source=AGENT):
+        (tmp_path / "agent.py").write_text(source)
+        return f"{sys.executable} {tmp_path}/agent.py {{prompt_file}} {tmp_path}/calls.log"
+
+    return command
+
+
+def start(command, out, *arguments):
+    words = [sys.executable, str(SCRIPT), "--agent", command, "--task", "decide-fft", "-o", str(out), *arguments]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(command, out, *arguments):
+    process = start(command, out, *arguments)
+    stdout, stderr = process.communicate(timeout=120)
+    return process.returncode, stdout, stderr
+
+
+def calls(tmp_path):
+    log = tmp_path / "calls.log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def ended(pid, patience=10.0):
+    """Is the process gone, or soon so?"""
+    status, deadline = Path("/proc", str(pid), "stat"), time.monotonic() + patience
+    while status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z":
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_both_arms_are_run_graded_and_reported(agent, tmp_path):
+    out = tmp_path / "out"
+    code, stdout, stderr = run(agent(), out, "--both", "--repeat", "2", "--jobs", "2")
+
+    assert code == 0, stderr
+    assert stdout.strip() == str(out / "BENCHMARK.md")
+    benchmark = json.loads((out / "benchmark.json").read_text())
+    assert {(r["configuration"], r["run_number"]) for r in benchmark["runs"]} == {
+        (arm, number) for arm in ("with_skill", "without_skill") for number in (1, 2)}  # fmt: skip
+    assert benchmark["run_summary"]["with_skill"]["pass_rate"] == {"mean": 1, "stddev": 0, "min": 1, "max": 1, "n": 2}
+    assert benchmark["run_summary"]["with_skill"]["tokens"]["mean"] == 100
+    assert benchmark["run_summary"]["delta"]["pass_rate"] == 0
+    assert len(calls(tmp_path)) == benchmark["metadata"]["calls"] == 4
+    report = (out / "BENCHMARK.md").read_text()
+    assert "| decide-fft | with_skill | PASS, PASS |" in report
+    assert "| speedup | not reported | not reported |" in report
+
+
+def test_only_one_arm_sees_the_skill_and_it_is_whole(agent, tmp_path):
+    out = tmp_path / "out"
+    run(agent(), out, "--both")
+    place = out / "runs" / "decide-fft"
+
+    assert "files: [] A signal pipeline" in (place / "without_skill/1/transcript.txt").read_text()
+    assert "files: ['.agents', '.claude']" in (place / "with_skill/1/transcript.txt").read_text()
+    skill = place / "with_skill/1/workspace/.claude/skills/cute-dsl-kernels"
+    assert (skill / "SKILL.md").read_text() == (ROOT / "SKILL.md").read_text()
+    assert not (skill / "evals").exists()
+    assert not (skill / "tests").exists()
+
+
+def test_the_same_command_again_calls_nobody(agent, tmp_path):
+    out = tmp_path / "out"
+    run(agent(), out, "--with-skill")
+    before = (out / "runs/decide-fft/with_skill/1/grading.json").stat().st_mtime_ns
+    code, _, stderr = run(agent(), out, "--with-skill")
+
+    assert code == 0
+    assert "done before" in stderr
+    assert len(calls(tmp_path)) == 1
+    assert (out / "runs/decide-fft/with_skill/1/grading.json").stat().st_mtime_ns == before
+
+
+def test_a_time_limit_ends_the_agent_and_its_children_and_what_is_there_is_graded(agent, tmp_path):
+    source = AGENT + f"""
+import subprocess, time
+deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", deaf])
+pathlib.Path({str(tmp_path)!r}, "child").write_text(str(child.pid))
+time.sleep(600)
+"""
+    out = tmp_path / "out"
+    code, _, stderr = run(agent(source), out, "--without-skill", "--minutes", "0.03")
+
+    assert code == 0, stderr
+    (record,) = json.loads((out / "benchmark.json").read_text())["runs"]
+    assert (record["timed_out"], record["verdict"]) == (True, "PASS")
+    assert ended(int((tmp_path / "child").read_text()))
+
+
+def test_a_killed_run_goes_on_without_repeating_or_losing_a_call(agent, tmp_path):
+    """The first call ends; the second is cut by SIGKILL. Resumed, the first is kept and the second only on request."""
+    out = tmp_path / "out"
+    slow = f"""
+import os, sys, time
+if "/2/" in sys.argv[1]:
+    with open({str(tmp_path)!r} + "/agent.pid", "w") as file:
+        file.write(str(os.getpid()))
+    with open(sys.argv[2], "a") as file:
+        file.write("interrupted\\n")
+    time.sleep(600)
+""" + AGENT
+    process = start(agent(slow), out, "--without-skill", "--repeat", "2")
+    deadline = time.monotonic() + 60
+    while len(calls(tmp_path)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert ended(int((tmp_path / "agent.pid").read_text()))  # no agent works on without its runner
+
+    code, _, stderr = run(agent(), out, "--without-skill", "--repeat", "2")
+    assert code == 6
+    assert "raise --max-calls" in stderr
+    assert len(calls(tmp_path)) == 2
+    assert json.loads((out / "benchmark.json").read_text())["metadata"]["missing"] == ["decide-fft/without_skill/2"]
+
+    code, _, _ = run(agent(), out, "--without-skill", "--repeat", "2", "--max-calls", "3")
+    assert code == 0
+    assert len(calls(tmp_path)) == 3
+    assert [r["verdict"] for r in json.loads((out / "benchmark.json").read_text())["runs"]] == ["PASS", "PASS"]
+
+
+def test_the_limit_on_calls_holds_with_several_jobs(agent, tmp_path):
+    code, _, stderr = run(agent(), tmp_path / "out", "--both", "--repeat", "3", "--jobs", "4", "--max-calls", "2")
+
+    assert code == 6
+    assert len(calls(tmp_path)) == 2
+    assert "4 runs were not made" in stderr
+
+
+def test_a_failing_agent_is_a_result_and_no_error(agent, tmp_path):
+    out = tmp_path / "out"
+    code, _, _ = run(agent("raise SystemExit(3)"), out, "--without-skill")
+
+    assert code == 0
+    assert "answer.json cannot be read" in (out / "BENCHMARK.md").read_text()
+    assert json.loads((out / "runs/decide-fft/without_skill/1/timing.json").read_text())["exit_code"] == 3
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("--agent", "x"), "{prompt_file}"),
+    (("--agent", "x {prompt_file}", "--task", "no-such"), "there is no task no-such"),
+    (("--agent", "/nowhere/agent {prompt_file}", "--task", "decide-fft"), "the agent cannot be started"),
+])  # fmt: skip
+def test_a_wrong_call_is_one_sentence(arguments, words, tmp_path):
+    done = subprocess.run([sys.executable, "-S", str(SCRIPT), *arguments, "-o", str(tmp_path / "o")],
+                          capture_output=True, text=True)  # fmt: skip
+
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_usage_is_read_from_both_forms_of_transcript(tmp_path):
+    sys.path.insert(0, str(ROOT / "evals"))
+    import usage
+
+    file = tmp_path / "transcript.txt"
+    usages = {"input_tokens": 7, "cache_read_input_tokens": 3, "output_tokens": 2}
+    lines = ["noise", json.dumps({"type": "assistant", "usage": {"input_tokens": 5}}),
+             json.dumps({"type": "result", "usage": usages})]  # fmt: skip
+    file.write_text("\n".join(lines))
+    assert usage.tokens(file, 10**6) == 12
+    file.write_text('{"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}\n' * 2)
+    assert usage.tokens(file, 10**6) == 6
+    file.write_text("no tokens here\n")
+    assert usage.tokens(file, 10**6) is None

@@ -1,0 +1,34 @@
+"""run_file.py KERNEL.py CASE_JSON: one case of a kernel file in the simulator, against its reference; prints JSON."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+from kernel_harness.simulator import driver
+
+driver.prepare("sm_90a")
+
+import torch  # noqa: E402
+
+
+def main(path, case):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    with driver.SimulatedDevice() as device:
+        spec.loader.exec_module(module)
+        torch.manual_seed(0)
+        inputs = module.get_inputs(**json.loads(case))
+        expected = module.reference_fn(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs])
+        outputs = module.kernel_fn(*inputs)
+    pairs = [
+        (o.double(), e.double())
+        for o, e in zip(*([x] if isinstance(x, torch.Tensor) else list(x) for x in (outputs, expected)), strict=True)
+    ]
+    row = {"errors": [float((o - e).abs().max()) for o, e in pairs], "scales": [float(e.abs().max()) for _, e in pairs]}
+    print(json.dumps(row | {"launches": len(device.launches), "findings": [str(f) for f in device.findings]}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

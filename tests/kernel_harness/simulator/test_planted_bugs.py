@@ -1,0 +1,355 @@
+# ruff: noqa: E501  PTX reads better unbroken
+"""Each defect that the simulator claims to find, planted in a small kernel, next to the same kernel without it."""
+
+import group_corpus
+import kernel_harness.simulator
+import lane_corpus
+import numpy as np
+import pytest
+from kernel_harness.simulator import Memory, Profile, SimulationError, UnsupportedInstruction, machine, simulate
+from kernel_harness.simulator.tensor_copies import TensorMap
+from lane_corpus import HEADER
+
+pytestmark = pytest.mark.cpu
+
+THREADS = 128
+_DECLARATIONS = """
+    .reg .b32 t, i, n; .reg .b32 x<40>; .reg .b64 w<20>; .reg .pred q<8>; .reg .b16 h<4>;
+    .shared .align 1024 .b8 smem[4096];
+    mov.u32 t, %tid.x; mov.u32 i, %ctaid.x; mov.u32 n, %ntid.x; mad.lo.u32 i, i, n, t;
+    ld.param.u64 w0, [p0]; ld.param.u64 w1, [p1]; mov.u32 x10, smem;
+    shl.b32 x11, t, 2; add.u32 x11, x10, x11; mul.wide.u32 w2, i, 4; add.s64 w3, w0, w2; add.s64 w4, w1, w2; setp.eq.u32 q0, t, 0;
+"""
+
+
+def run(
+    lines, grid=1, threads=THREADS, source_words=None, uninitialised_output=True, extra="", params=(), profile=None
+):
+    """Runs the body `lines`, line 1 first, on out (p0) and in (p1), one word per thread. Returns (report, out)."""
+    body = "\n".join(f".loc 1 {number} 0\n{line}" for number, line in enumerate(lines, 1))
+    declared = "".join(f", .param .align 64 .b8 m{j}[128]" for j in range(len(params)))
+    text = f'{HEADER}.visible .entry test(.param .u64 p0, .param .u64 p1{declared})\n{{{_DECLARATIONS}{extra}\n{body}\nret;\n}}\n.file 1 "kernel.py"\n'
+    memory = Memory()
+    out = memory.allocate(4 * threads * grid, "out", written=not uninitialised_output)
+    source = memory.allocate(4 * (source_words or threads * grid), "in", written=True)
+    source.data.view(np.uint32)[:] = np.arange(len(source.data) // 4)
+    addresses = [out.base.to_bytes(8, "little"), source.base.to_bytes(8, "little")]
+    given = addresses + [make(out.base, source.base) for make in params]
+    report = simulate(text, None, (grid, 1, 1), (threads, 1, 1), (1, 1, 1), 0, given, memory, profile)
+    return report, out.data.view(np.uint32).copy()
+
+
+def expect(lines, kind, line, words=(), **options):
+    """The first finding is of `kind` at `line`, and its message holds `words`."""
+    report, _ = run(lines, **options)
+    assert report.findings, "nothing was found"
+    first = report.findings[0]
+    assert (first.kind, first.line, first.file) == (kind, line, "kernel.py"), str(first)
+    for word in words:
+        assert word in str(first), str(first)
+    return report
+
+
+def expect_clean(lines, **options):
+    report, out = run(lines, **options)
+    assert report.clean, "\n".join(map(str, report.findings))
+    return out
+
+
+# Memory ----------------------------------------------------------------------------------------------------------
+
+COPY = ["ld.global.b32 x1, [w4];", "st.global.b32 [w3], x1;"]
+
+
+def test_copy_is_clean():
+    assert (expect_clean(COPY) == np.arange(THREADS)).all()
+
+
+def test_read_past_the_tail():
+    lines = ["ld.global.b32 x1, [w4+4];", "st.global.b32 [w3], x1;"]
+    report = expect(lines, "out-of-bounds", 1, ["thread (127, 0, 0)", "0 bytes past the end of in (512 bytes)"])
+    assert report.findings[0].count == 1
+
+
+def test_write_before_the_start():
+    expect([COPY[0], "st.global.b32 [w3+-4], x1;"], "out-of-bounds", 2, ["thread (0, 0, 0)"])
+
+
+def test_shared_memory_overrun():
+    expect(["add.u32 x12, x11, 3600;", "st.shared.b32 [x12], t;"], "out-of-bounds", 2, ["4096", "thread (124, 0, 0)"])
+
+
+def test_misaligned_vector_load():
+    expect(["ld.global.v2.b32 {x1, x2}, [w1+4];", "st.global.b32 [w3], x1;"], "misaligned", 1, ["multiple of 8"])
+
+
+def test_uninitialised_shared_memory():
+    expect(
+        ["ld.shared.b32 x1, [x11];", "add.u32 x1, x1, 1;", "st.global.b32 [w3], x1;"],
+        "uninitialised-read",
+        1,
+        ["line 3"],
+    )
+
+
+def test_unused_uninitialised_value_is_clean():
+    expect_clean(
+        ["ld.shared.b32 x1, [x11];", "setp.eq.u32 q1, x10, 0;", "selp.b32 x1, x1, t, q1;", "st.global.b32 [w3], x1;"]
+    )
+
+
+def test_uninitialised_global_memory():
+    expect(["ld.global.b32 x1, [w3];", "setp.eq.u32 q1, x1, 5;", "@q1 add.u32 x1, x1, 1;"], "uninitialised-read", 1)
+
+
+# Races -----------------------------------------------------------------------------------------------------------
+
+EXCHANGE = ["st.shared.b32 [x11], t;", "bar.sync 0;", "xor.b32 x12, t, 127; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;",
+            "ld.shared.b32 x1, [x12];", "st.global.b32 [w3], x1;"]  # fmt: skip
+
+
+def without(lines, number):
+    return [*lines[: number - 1], "", *lines[number:]]
+
+
+def test_exchange_is_clean():
+    assert (expect_clean(EXCHANGE) == np.arange(THREADS)[::-1]).all()
+
+
+def test_missing_barrier_before_the_read():
+    expect(without(EXCHANGE, 2), "race", 4, ["reads shared memory", "ordered after the write"])
+
+
+def test_missing_barrier_before_the_next_write():
+    again = [*EXCHANGE[:4], "bar.sync 0;", "st.shared.b32 [x11], x1;"]
+    expect_clean(again)
+    expect(without(again, 5), "race", 6, ["after the read"])
+
+
+def test_missing_warp_barrier():
+    lines = [
+        "st.shared.b32 [x11], t;",
+        "bar.warp.sync -1;",
+        "xor.b32 x12, t, 1; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;",
+        "ld.shared.b32 x1, [x12];",
+    ]
+    expect_clean(lines)
+    expect(without(lines, 2), "race", 4)
+
+
+def test_two_threads_write_one_address():
+    expect(
+        ["shr.u32 x12, t, 1; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;", "st.shared.b32 [x12], t;"],
+        "race",
+        2,
+        ["different values"],
+    )
+
+
+def test_two_ctas_write_one_address():
+    lines = ["mul.wide.u32 w2, t, 4; add.s64 w3, w0, w2;", "st.global.b32 [w3], i;"]
+    expect(lines, "race", 2, ["another CTA", "out"], grid=2)
+    expect_clean([lines[0], "st.global.b32 [w3], t;"], grid=2)  # the same value
+
+
+def test_reading_what_another_cta_writes():
+    lines = ["st.global.b32 [w3], i;", "setp.lt.u32 q1, i, 128; @q1 bra END;", "ld.global.b32 x1, [w3+-512];", "END:"]
+    expect(lines, "race", 3, ["another CTA writes"], grid=2)
+    expect_clean([lines[0], lines[1], "ld.global.b32 x1, [w3];", "END:"], grid=2)
+
+
+# Deadlocks -------------------------------------------------------------------------------------------------------
+
+
+def test_barrier_that_some_threads_skip():
+    lines = ["setp.lt.u32 q1, t, 64;", "@q1 bar.sync 1, 128;", "st.global.b32 [w3], t;"]
+    expect(lines, "deadlock", 2, ["64 threads", "waits for 128"])
+
+
+def test_shuffle_that_some_lanes_skip():
+    lines = [
+        "and.b32 x12, t, 31; setp.lt.u32 q1, x12, 16;",
+        "@q1 bar.sync 1, 128;",
+        "@!q1 shfl.sync.bfly.b32 x1, t, 1, 31, -1;",
+    ]
+    assert {f.kind for f in run(lines)[0].findings} == {"deadlock"}
+
+
+INIT = "@q0 mbarrier.init.shared::cta.b64 [x10+2048], {count};"
+WAIT = "WAIT: mbarrier.try_wait.parity.shared::cta.b64 q7, [x10+2048], 0; @!q7 bra WAIT;"
+BULK = [INIT.format(count=1), "bar.sync 0;", "@q0 mbarrier.arrive.expect_tx.shared::cta.b64 w9, [x10+2048], 512;",
+        "@q0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [x10], [w1], 512, [x10+2048];",
+        WAIT, "ld.shared.b32 x1, [x11];", "st.global.b32 [w3], x1;"]  # fmt: skip
+
+
+def test_bulk_copy_is_clean():
+    assert (expect_clean(BULK) == np.arange(THREADS)).all()
+
+
+def test_wrong_arrival_count():
+    expect([INIT.format(count=2), *BULK[1:]], "deadlock", 5, ["1 of 2 arrivals"])
+
+
+def test_wrong_transaction_bytes():
+    expect([*BULK[:2], BULK[2].replace("512", "1024"), *BULK[3:]], "deadlock", 5, ["512 bytes are missing"])
+
+
+def test_missing_election():
+    lines = [*BULK[:3], "setp.lt.u32 q1, t, 32; @q1 " + BULK[3].removeprefix("@q0 "), *BULK[4:]]
+    kinds = {(f.kind, f.line) for f in run(lines)[0].findings}
+    assert ("race", 4) in kinds
+    assert ("barrier-misuse", 4) in kinds
+
+
+def test_read_without_waiting_for_the_copy():
+    expect(without(BULK, 5), "race", 6, ["asynchronous write"])
+
+
+def test_copy_into_memory_that_is_still_read():
+    lines = [*BULK[:6], "", "@q0 mbarrier.arrive.expect_tx.shared::cta.b64 w9, [x10+2048], 512;", BULK[3]]
+    expect(lines, "race", 9, ["after the read"])
+    lines[6] = "bar.sync 0;"
+    expect_clean(lines)
+
+
+def test_uninitialised_mbarrier():
+    expect(without(BULK, 1), "barrier-misuse", 3, ["never initialised"])
+
+
+def test_missing_cluster_barrier():
+    (case,) = [c for c in group_corpus.cluster_cases() if c.name == "distributed shared memory"]
+    arrive = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"
+    first, second, last = case.ptx.split(arrive)
+    assert lane_corpus.run_simulated(case)[1].clean
+    case.ptx = first + second + arrive + last
+    assert "race" in {finding.kind for finding in lane_corpus.run_simulated(case)[1].findings}
+
+
+# Proxies ---------------------------------------------------------------------------------------------------------
+
+BULK_STORE = ["st.shared.b32 [x11], t;", "fence.proxy.async.shared::cta;", "bar.sync 0;",
+              "@q0 cp.async.bulk.global.shared::cta.bulk_group [w0], [x10], 512;", "@q0 cp.async.bulk.commit_group;",
+              "@q0 cp.async.bulk.wait_group.read 0;", "bar.sync 0;", "st.shared.b32 [x11], n;"]  # fmt: skip
+
+
+def test_bulk_store_is_clean():
+    assert (expect_clean(BULK_STORE) == np.arange(THREADS)).all()
+
+
+def test_missing_proxy_fence():
+    expect(without(BULK_STORE, 2), "missing-proxy-fence", 4, ["fence.proxy.async"])
+
+
+def test_overwriting_the_source_of_a_bulk_store():
+    expect(without(BULK_STORE, 6), "race", 8, ["after the read"])
+
+
+CP_ASYNC = ["cp.async.ca.shared.global [x11], [w4], 4;", "cp.async.commit_group;", "cp.async.wait_group 0;", "bar.sync 0;",
+            "xor.b32 x12, t, 127; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;", "ld.shared.b32 x1, [x12];", "st.global.b32 [w3], x1;"]  # fmt: skip
+
+
+def test_cp_async():
+    assert (expect_clean(CP_ASYNC) == np.arange(THREADS)[::-1]).all()
+    expect(without(CP_ASYNC, 3), "race", 6)
+    expect(without(CP_ASYNC, 4), "race", 6)
+
+
+def test_flag_that_nobody_sets(monkeypatch):
+    monkeypatch.setattr(machine, "POLL_LIMIT", 100)
+    expect(["LOOP: ld.acquire.gpu.global.b32 x1, [w0];", "setp.ne.u32 q1, x1, 7; @q1 bra LOOP;"], "deadlock", 1,
+           ["nobody changes"], uninitialised_output=False)  # fmt: skip
+
+
+def test_flag_that_another_cta_sets(monkeypatch):
+    """CTA 0 waits for CTA 1: fine where both run together, undecided where CTA 1 has not started."""
+    monkeypatch.setattr(machine, "POLL_LIMIT", 100)
+    lines = ["setp.ge.u32 q1, i, 128; @q1 st.release.gpu.global.b32 [w0], 7; @q1 bra END;",
+             "LOOP: ld.acquire.gpu.global.b32 x1, [w0]; setp.ne.u32 q2, x1, 7; @q2 bra LOOP;", "END:"]  # fmt: skip
+    expect_clean(lines, grid=2, uninitialised_output=False)
+    monkeypatch.setattr(kernel_harness.simulator.simulate, "__defaults__", (None, 128))
+    with pytest.raises(SimulationError, match="wave_lanes"):
+        run(lines, grid=2, uninitialised_output=False)
+
+
+# Counters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stride", "sectors"), [(4, 16), (8, 32), (32, 128)])
+def test_coalescing(stride, sectors):
+    profile = Profile()
+    lines = [f"mul.wide.u32 w2, t, {stride}; add.s64 w4, w1, w2;", "ld.global.b32 x1, [w4];"]
+    run(lines, source_words=THREADS * 8, profile=profile)
+    row = profile.lines["kernel.py", 2, "global", "read"]
+    assert (row["requests"], row["transfers"], row["ideal"]) == (4, sectors, 16)
+
+
+@pytest.mark.parametrize(("stride", "wavefronts"), [(4, 4), (8, 8), (128, 128), (0, 4)])
+def test_bank_conflicts(stride, wavefronts):
+    profile = Profile()
+    address = f"and.b32 x12, t, 31; mul.lo.u32 x12, x12, {stride}; add.u32 x12, x10, x12;"
+    run([address, "ld.shared.b32 x1, [x12];"], profile=profile)
+    assert profile.lines["kernel.py", 2, "shared", "read"]["transfers"] == wavefronts
+
+
+# Tensor copies and WGMMA -----------------------------------------------------------------------------------------
+
+
+def tensor_lines(size):
+    return ["mov.u64 w5, m0; cvta.param.u64 w5, w5;", INIT.format(count=1), "bar.sync 0;", f"@q0 mbarrier.arrive.expect_tx.shared::cta.b64 w9, [x10+2048], {size};",
+            "@q0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [x10], [w5, {0, 0}], [x10+2048];",
+            WAIT, "ld.shared.b32 x1, [x11];", "st.global.b32 [w3], x1;"]  # fmt: skip
+
+
+@pytest.mark.parametrize("swizzle", [0, 128])
+def test_tensor_copy_swizzle(swizzle):
+    """A kernel that reads rows linearly sees the tensor only without a swizzle."""
+    make = lambda out, source: TensorMap(source, 2, (32, 4), (128,), (32, 4), swizzle).encode()
+    out = expect_clean(tensor_lines(512), params=[make])
+    assert (out == np.arange(THREADS)).all() == (swizzle == 0)
+    assert sorted(out) == list(range(THREADS))
+
+
+def test_tensor_copy_of_a_tensor_that_is_larger_than_its_memory():
+    make = lambda out, source: TensorMap(source, 2, (32, 5), (128,), (32, 5)).encode()
+    expect(tensor_lines(640), "out-of-bounds", 5, ["in (512 bytes)"], params=[make])
+
+
+def test_accumulator_read_before_wait():
+    registers = ", ".join(f"a{j}" for j in range(4))
+    lines = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0;", "st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
+             "fence.proxy.async.shared::cta; bar.sync 0;", "wgmma.fence.sync.aligned; setp.ne.u32 q1, n, 0;",
+             f"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{registers}}}, w6, w6, q1, 1, 1, 0, 0;",
+             "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;", "st.global.b32 [w3], a0;"]  # fmt: skip
+    extra = ".reg .b32 a<4>; shl.b32 x12, t, 4; add.u32 x12, x10, x12; shr.u32 x13, x10, 4; cvt.u64.u32 w6, x13; or.b64 w6, w6, 68727865344;"
+    expect_clean(lines, extra=extra)
+    expect(without(lines, 7), "accumulator-read-before-wait", 8, extra=extra)
+
+
+def test_wgmma_reads_what_was_not_fenced():
+    test = "fence.proxy.async.shared::cta; bar.sync 0;"
+    registers = "{a0, a1, a2, a3}"
+    lines = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0; st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
+             "bar.sync 0;", f"setp.ne.u32 q1, n, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {registers}, w6, w6, q1, 1, 1, 0, 0;"]  # fmt: skip
+    extra = ".reg .b32 a<4>; shl.b32 x12, t, 4; add.u32 x12, x10, x12; shr.u32 x13, x10, 4; cvt.u64.u32 w6, x13; or.b64 w6, w6, 68727865344;"
+    expect(lines, "missing-proxy-fence", 3, extra=extra)
+    expect_clean([lines[0], test, lines[2]], extra=extra)
+
+
+# The limits of the simulator -------------------------------------------------------------------------------------
+
+
+def test_unsupported_instruction_is_named():
+    with pytest.raises(UnsupportedInstruction, match="suld"):
+        run(["suld.b.1d.b32.trap x1, [w0, {x1}];"])
+    with pytest.raises(UnsupportedInstruction, match="vadd"):
+        run(["vadd.u32.u32.u32 x1, x2, x3;"])
+
+
+def test_unreached_instruction_does_not_stop_the_run():
+    expect_clean(
+        ["setp.eq.u32 q1, n, 0; @q1 bra NEVER;", "bra END;", "NEVER: suld.b.1d.b32.trap x1, [w0, {x1}];", "END:"]
+    )
+
+
+def test_trap_is_reported():
+    expect(["setp.eq.u32 q1, t, 3;", "@q1 trap;"], "trap", 2, ["thread (3, 0, 0)"])

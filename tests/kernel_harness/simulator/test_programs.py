@@ -1,0 +1,69 @@
+"""Unmodified programs in the simulator: right results, silence for correct ones, the line of planted bugs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.compile
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+KINDS = {
+    "tail": "out-of-bounds",
+    "uninitialised": "uninitialised-read",
+    "count": "deadlock",
+    "bytes": "deadlock",
+    "fence": "missing-proxy-fence",
+}
+
+
+def run(*command):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)], capture_output=True, text=True, env=environment, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return json.loads(run(HERE / "run_planted.py").splitlines()[-1])
+
+
+def test_correct_programs_are_right_and_clean(rows):
+    correct = [row for row in rows if row["bug"] is None]
+    assert len(correct) >= 7
+    for row in correct:
+        assert row["equal"], row["program"]
+        assert not row["findings"], row
+
+
+def test_planted_bugs_are_found_at_their_lines(rows):
+    planted = [row for row in rows if row["bug"]]
+    assert len(planted) >= 10
+    for row in planted:
+        places = {(f["kind"], f["line"], f["file"]) for f in row["findings"]}
+        kind = KINDS.get(row["bug"], "race")
+        assert (kind, row["line"], "dsl_kernels.py") in places, row
+
+
+@pytest.mark.parametrize(("path", "case"), [
+    ("templates/elementwise.py", {"shape": [10_000]}),
+    ("templates/reduction.py", {"shape": [16, 4096]}),
+    ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}),
+    ("tests/kernel_harness/simulator/triton_kernels.py", {}),
+    ("tests/kernel_harness/simulator/call_styles.py", {}),
+    ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}),
+])  # fmt: skip
+def test_kernel_files_run_clean(path, case):
+    """Each file on a small case: no findings, and the result of reference_fn, to the output type's precision."""
+    row = json.loads(run(HERE / "run_file.py", ROOT / path, json.dumps(case)).splitlines()[-1])
+    assert row["findings"] == []
+    assert row["launches"] >= 1
+    for error, scale in zip(row["errors"], row["scales"], strict=True):
+        assert error <= 2.0**-7 * scale

@@ -1,0 +1,179 @@
+"""The judge's own decisions: what is reported, what two runs may be held against each other, what a journal keeps."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernel_harness import benchmark_report, run_comparison, tuning
+from kernel_harness.cli import UsageError
+from kernel_harness.report import plain
+from kernel_harness.statistics import Difference
+from kernel_harness.tuning_journal import Journal, text_of
+from kernel_harness.verdict import ExitCode
+
+pytestmark = pytest.mark.cpu
+
+
+def contender(name, us, rounds=24):
+    """A contender's entry with rounds that jitter by a part in a thousand."""
+    rounds_us = [us * (1 + 0.001 * ((index * 7) % 5 - 2)) for index in range(rounds)]
+    return {"name": name, "lost": None, "median_us": us, "p10_us": us * 0.99, "p90_us": us * 1.01, "count": 200,
+            "rounds_us": rounds_us, "rounds": rounds, "samples_compared": 3, "starved_bursts": 0, "streams": 1,
+            "launches": 1, "event_us": us + 3, "new_values_us": us, "warm_us": us * 0.9, "host_us": 8.0,
+            "import_s": 1.0, "first_call_s": 2.0, "sha256": "ab",
+            "method": "cupti", "note": "", "rotation": "cold L2 by rotation over 3 input sets", "device": "cuda",
+            "input_bytes": 64, "output_bytes": 32, "bytes_moved": 96, "bytes_are_counted": True, "flops": None,
+            "roofline": {"bytes_per_second": 4e12, "flops_per_second": None, "floor_us": us * 0.9, "limit": "memory",
+                         "percent": 90.0, "refusal": None}}
+
+
+def document(us=20.0, gpu="NVIDIA H200", sha256="ab", shapes=("float32[8]",), charges=()):
+    """A run of one case against eager PyTorch."""
+    ratio = {"estimate": 2.0, "low": 1.99, "high": 2.01, "confidence": 0.99, "pairs": 24}
+    contenders = [contender("kernel", us), contender("eager", 2 * us)]
+    cases = [{"name": "default", "keywords": {}, "shapes": list(shapes), "speedups": {"eager": ratio},
+              "speedup": {"against": "eager", **ratio}, "contenders": contenders}]
+    ceilings = {"copy": 4.2e12, "read": 4.3e12, "write": 4.6e12, "flops": None, "flops_of": None, "launch_us": 0.8,
+                "l2_bytes": 6e7}
+    return {"tool": "benchmark_kernel", "environment": {"gpu": {"name": gpu}}, "cases": cases, "ceilings": [ceilings],
+            "kernel": {"file": "k.py", "sha256": sha256}, "geometric_mean_speedup": 2.0, "charges": list(charges),
+            "remarks": []}
+
+
+def test_report_gives_the_number_its_interval_and_its_method():
+    report = benchmark_report.of_run(document())
+    text = plain(report)
+    assert report.exit_code is ExitCode.PASS
+    assert "contender=kernel us=20.00" in text
+    assert "speedup=2.000 low=1.990 high=2.010" in text
+    assert "method=cupti" in text
+    assert text.splitlines()[-1].startswith("VERDICT verdict=TIMED")
+
+
+def test_a_charge_leaves_no_number():
+    report = benchmark_report.of_run(document(charges=[{"code": 7, "sentence": "kernel: it replays"}]))
+    assert report.exit_code is ExitCode.CHEATING
+    assert report.findings == ["kernel: it replays"]
+    assert "us=" not in plain(report)
+
+
+@pytest.mark.parametrize(("new_us", "expected"), [
+    (20.0, Difference.SAME), (20.8, Difference.SLOWER), (19.0, Difference.FASTER)])
+def test_two_runs_are_told_apart(new_us, expected):
+    found = run_comparison.compare(document(), document(us=new_us))
+    assert [case.difference for case in found.cases] == [expected]
+
+
+def test_a_card_that_drifted_cannot_tell():
+    new = document(us=20.8)
+    new["ceilings"][0]["copy"] *= 0.9
+    assert run_comparison.compare(document(), new).cases[0].difference is Difference.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("change", "what", "sentence"), [
+    ({"gpu": "NVIDIA B200"}, "gpu", "different devices"),
+    ({"sha256": "cd"}, "kernel", "the kernel file changed"),
+    ({"shapes": ("float32[9]",)}, "inputs", "has other inputs"),
+])
+def test_runs_that_differ_are_compared_only_on_request(change, what, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        run_comparison.compare(document(), document(**change))
+    assert run_comparison.compare(document(), document(**change), frozenset({what})).cases
+
+
+def test_a_regression_fails_only_when_asked():
+    found = run_comparison.compare(document(), document(us=22.0))
+    assert benchmark_report.of_comparison(found, document(), None).exit_code is ExitCode.PASS
+    assert benchmark_report.of_comparison(found, document(), 20.0).exit_code is ExitCode.PASS
+    failed = benchmark_report.of_comparison(found, document(), 5.0)
+    assert failed.exit_code is ExitCode.WRONG_RESULT
+    assert "10.0 % slower" in failed.findings[0]
+
+
+def test_only_results_of_the_benchmark_are_read(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"tool": "verify_kernel"}))
+    with pytest.raises(UsageError, match="not a result of benchmark_kernel"):
+        run_comparison.load(path)
+    path.write_text("{")
+    with pytest.raises(UsageError, match="not a JSON file"):
+        run_comparison.load(path)
+    path.write_text(json.dumps(document()))
+    assert run_comparison.load(path) == document()
+
+
+def test_comparison_does_not_change_its_documents():
+    old, new = document(), document(us=21.0)
+    before = copy.deepcopy((old, new))
+    run_comparison.compare(old, new)
+    assert (old, new) == before
+
+
+def test_configurations_start_with_the_file_as_it_stands():
+    assert tuning.configurations({"tile": [64, 128], "stages": [2]}) == [
+        {}, {"tile": 64, "stages": 2}, {"tile": 128, "stages": 2}]
+    assert text_of({}) == "as the file stands"
+
+
+def test_journal_survives_a_kill_in_the_middle_of_a_line(tmp_path):
+    path, identity = tmp_path / "j.jsonl", {"kernel": "ab"}
+    journal = Journal(path, identity)
+    journal.note("default", {"tile": 64}, verified=True)
+    journal.note("default", {"tile": 64}, round_us=20.0)
+    journal.note("default", {"tile": 128}, failure="wrong")
+    journal.close()
+    with open(path, "a") as handle:
+        handle.write('{"identity": {"ker')
+    resumed = Journal(path, identity)
+    assert resumed.of("default", {"tile": 64}).rounds_us == [20.0]
+    assert resumed.of("default", {"tile": 64}).verified
+    assert resumed.of("default", {"tile": 128}).failure == "wrong"
+    assert not resumed.is_finished("default")
+    resumed.finish("default")
+    resumed.close()
+    assert Journal(path, identity).is_finished("default")
+
+
+def test_journal_of_another_version_of_the_kernel_counts_for_nothing(tmp_path):
+    path = tmp_path / "j.jsonl"
+    journal = Journal(path, {"kernel": "ab"})
+    journal.note("default", {"tile": 64}, round_us=20.0)
+    journal.close()
+    other = Journal(path, {"kernel": "cd"})
+    assert other.of("default", {"tile": 64}).rounds_us == []
+    assert other.resumed == 0
+
+
+def test_winner_and_text_to_paste():
+    from kernel_harness.tuning_journal import Progress
+
+    known = [Progress({}, rounds_us=[20.0, 21.0, 20.0]), Progress({"tile": 64}, rounds_us=[15.0, 15.0, 15.0]),
+             Progress({"tile": 128}, failure="wrong")]
+    case = tuning._case_document("default", known)
+    assert (case["winner"], case["us"], case["over_file"]) == ({"tile": 64}, 15.0, pytest.approx(20 / 15))
+    assert case["failed"] == [{"config": {"tile": 128}, "failure": "wrong"}]
+    assert tuning.snippet([case]) == "TUNED = {\n    'default': {'tile': 64},   # 15.00 us\n}"
+
+
+def test_the_judge_imports_neither_torch_nor_rich():
+    scripts = Path(__file__).resolve().parents[2] / "scripts"
+    modules = "benchmark, benchmark_report, tuning, profile_report, run_comparison"
+    program = (f"import sys; sys.path.insert(0, {str(scripts)!r}); from kernel_harness import {modules}; "
+               "print(sorted({'torch', 'rich', 'numpy'} & set(sys.modules)))")
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert finished.stdout.strip() == "[]", finished.stderr
+
+
+def test_charts_are_written_with_and_without_operations(tmp_path):
+    pytest.importorskip("matplotlib")
+    from kernel_harness import benchmark_plot
+
+    plain_run, counted = document(), document()
+    counted["ceilings"][0] |= {"flops": 7e14, "flops_of": "bfloat16"}
+    counted["cases"][0]["contenders"][0]["flops"] = 1e9
+    for name, run in (("bytes.svg", plain_run), ("operations.png", counted)):
+        benchmark_plot.write(run, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000

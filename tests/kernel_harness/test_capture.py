@@ -1,0 +1,122 @@
+"""Kernel files that know nothing of it are compiled and their launches recorded, without a GPU."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from kernel_harness import capture, inspection
+from kernel_harness.contract import ContractError
+from kernel_harness.verdict import ExitCode
+
+FILES = Path(__file__).parent / "capture_files"
+compiles = pytest.mark.compile
+
+
+def line_of(name, text):
+    """``name:line`` of the first line of a fixture that holds ``text``."""
+    lines = (FILES / name).read_text().splitlines()
+    return f"{name}:{next(i for i, line in enumerate(lines, 1) if text in line)}"
+
+
+def only(kernels):
+    assert len(kernels) == 1
+    return kernels[0]
+
+
+@compiles
+def test_a_file_that_uses_from_dlpack_and_compiles_in_kernel_fn():
+    kernel = only(capture.compile_file(FILES / "plain_cute.py", ["sm_90a"]))
+    launch = only(kernel.launches)
+    tensor = only(kernel.tensors["default"])
+
+    assert ".target sm_90a" in kernel.ptx
+    assert kernel.cubin.startswith(b"\x7fELF")
+    assert (launch.grid, launch.block, launch.cluster) == ((32, 1, 1), (256, 1, 1), (1, 1, 1))
+    assert launch.dynamic_shared_bytes == 0
+    assert struct.unpack("<Q", launch.parameters[0]) == (tensor["address"],)
+    assert launch.pointers == ({"parameter": 0, "offset": 0, "input": 0, "byte": 0},)
+
+
+@compiles
+def test_a_jit_function_that_is_called_without_being_compiled_first_and_spills():
+    report = inspection.inspect(FILES / "spills.py", ["sm_90a"])
+    kernel = only(report.document["kernels"])
+
+    assert report.exit_code is ExitCode.WRONG_RESULT
+    assert kernel["spill_bytes"] > 1000
+    assert kernel["stack_bytes"] > 0
+    assert any(line_of("spills.py", "values[(i + 7)") in note for note in report.notes)
+
+
+@compiles
+def test_lost_vectorisation_is_named_and_kept_vectors_are_not():
+    lost = inspection.inspect(FILES / "lost_vectors.py", ["sm_90a"], ["default"])
+    kept = inspection.inspect(FILES / "lost_vectors.py", ["sm_90a"], ["vectors"])
+
+    assert only(lost.document["kernels"])["ptx_global"] == {"ld.16": 8, "st.16": 8}
+    place = line_of("lost_vectors.py", "autovec_copy")
+    assert any(place in note and "mark_layout_dynamic" in note for note in lost.notes)
+    assert only(kept.document["kernels"])["ptx_global"] == {"ld.128": 1, "st.128": 1}
+    assert not kept.notes
+
+
+@compiles
+def test_a_triton_kernel_that_is_autotuned():
+    kernel = only(capture.compile_file(FILES / "triton_add.py", ["sm_90a"]))
+    launch = only(kernel.launches)
+
+    assert kernel.language == "Triton"
+    assert (launch.grid, launch.block) == ((64, 1, 1), (128, 1, 1))
+
+
+@compiles
+def test_the_elementwise_template_compiles_once_per_configuration_and_not_per_shape():
+    template = Path(__file__).parents[2] / "templates" / "elementwise.py"
+    kernels = capture.compile_file(template, ["sm_80"], ["default", "n=1", "n=7", "n=4096", "fp32", "flat"])
+
+    assert [kernel.cases for kernel in kernels] == [["default", "n=1", "n=7", "n=4096", "flat"], ["fp32"]]
+    assert len(kernels[0].launches) == 5
+
+
+@compiles
+@pytest.mark.parametrize(("name", "code", "says"), [
+    ("does_not_compile.py", ExitCode.COMPILE_ERROR, "no attribute 'no_such_function'"),
+    ("raises.py", ExitCode.UNDECIDED, "only odd sizes"),
+    ("plain_torch.py", ExitCode.UNDECIDED, "compiled no CuTe DSL or Triton kernel"),
+])
+def test_a_file_that_gives_no_kernel_says_why(name, code, says):
+    report = inspection.inspect(FILES / name, ["sm_90a"])
+
+    assert report.exit_code is code
+    assert says in report.findings[0]
+    assert "site-packages" not in report.findings[0]
+
+
+@compiles
+def test_a_file_that_hangs_is_killed():
+    report = inspection.inspect(FILES / "hangs.py", ["sm_90a"], timeout=20)
+
+    assert report.exit_code is ExitCode.CRASH
+    assert "no answer within 20 s" in report.findings[0]
+
+
+@compiles
+def test_without_nvdisasm_expect_is_undecided(monkeypatch):
+    monkeypatch.setattr("kernel_harness.sass.find_nvdisasm", lambda: None)
+    report = inspection.inspect(FILES / "spills.py", ["sm_90a"])
+
+    assert report.exit_code is ExitCode.UNDECIDED
+    assert only(report.document["kernels"])["spill_bytes"] is None
+    assert any("missing, not zero" in note for note in report.notes)
+
+
+@compiles
+def test_an_unknown_case_is_a_contract_error():
+    with pytest.raises(ContractError, match="there is no case 'large'; its cases are default"):
+        capture.compile_file(FILES / "plain_torch.py", ["sm_90a"], ["large"])
+
+
+@pytest.mark.cpu
+def test_a_missing_file_is_a_contract_error_before_any_process_starts():
+    with pytest.raises(ContractError, match="no such file"):
+        capture.compile_file(FILES / "nowhere.py", ["sm_90a"])

@@ -1,0 +1,148 @@
+"""The acceptance rule: honest rounding passes, less precision does not, and the place of an error is found."""
+
+import math
+
+import pytest
+import torch
+from kernel_harness.compare import Expected, Tolerance, compare, reference_deviation
+from kernel_harness.null_kernels import null_results
+
+pytestmark = pytest.mark.cpu
+
+
+def anchors(function, *inputs, dtype):
+    """native, golden and moved results of ``function`` for inputs in ``dtype``."""
+    typed = [t.to(dtype) for t in inputs]
+    wide = [t.double() for t in typed]
+    step = 2.0**-52 if dtype is torch.float64 else 2.0**-24
+    moved = [t * (1 + step * (2 * torch.rand_like(t) - 1)) for t in wide]
+    return typed, Expected(function(*typed), function(*wide), function(*moved))
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def sequential_matmul(a, b):
+    out = torch.zeros(a.shape[0], b.shape[1], dtype=a.dtype)
+    for k in range(a.shape[1]):
+        out += a[:, k : k + 1] * b[k : k + 1, :]
+    return out
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_another_order_of_summation_passes(dtype):
+    (a, b), expected = anchors(torch.matmul, torch.randn(64, 2048), torch.randn(2048, 48), dtype=dtype)
+
+    assert compare("", sequential_matmul(a, b), expected).passed
+
+
+@pytest.mark.parametrize(("dtype", "inside"), [
+    (torch.float32, torch.bfloat16), (torch.float32, torch.float16), (torch.float64, torch.float32),
+    (torch.bfloat16, torch.float8_e4m3fn)], ids=str)
+def test_arithmetic_in_a_smaller_format_fails_and_says_so(dtype, inside):
+    normal = torch.distributions.Normal(torch.tensor(0.0, dtype=torch.float64), 1.0)
+    (a, b), expected = anchors(torch.matmul, normal.sample((64, 256)), normal.sample((256, 48)), dtype=dtype)
+    coarse = torch.matmul(a.to(inside).double(), b.to(inside).double()).to(dtype)
+
+    outcome = compare("", coarse, expected)
+
+    assert not outcome.passed
+    assert any("less precise" in cause for cause in outcome.causes)
+
+
+def test_tf32_in_place_of_float32_fails():
+    (a, b), expected = anchors(torch.matmul, torch.randn(64, 512), torch.randn(512, 64), dtype=torch.float32)
+    truncated = [(t.view(torch.int32) & ~0x1FFF).view(torch.float32) for t in (a, b)]
+
+    assert not compare("", torch.matmul(*truncated), expected).passed
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_a_softmax_of_its_own_passes(dtype):
+    function = lambda x: torch.softmax(x, -1)
+    (x,), expected = anchors(function, 3 * torch.randn(33, 1000), dtype=dtype)
+    scaled = x.float() * 1.4426950408889634
+    powers = torch.exp2(scaled - scaled.amax(-1, keepdim=True))
+
+    assert compare("", (powers / powers.sum(-1, keepdim=True)).to(dtype), expected).passed
+
+
+def test_zeros_do_not_pass_for_a_wide_softmax():
+    (_,), expected = anchors(lambda x: torch.softmax(x, -1), torch.randn(8, 32768), dtype=torch.bfloat16)
+
+    assert not compare("", torch.zeros_like(expected.native), expected).passed
+
+
+def test_a_small_row_is_not_hidden_by_a_large_one():
+    (x,), expected = anchors(lambda x: x * 2, torch.randn(2, 64) * torch.tensor([[1e6], [1e-3]]), dtype=torch.float32)
+    wrong = x * 2
+    wrong[1, 5] *= 1.01
+
+    outcome = compare("", wrong, expected)
+
+    assert outcome.first_index == [1, 5]
+    assert outcome.where.startswith("a single element")
+
+
+@pytest.mark.parametrize(("value", "passes"), [(math.nan, True), (0.0, False), (math.inf, False)])
+def test_nan_must_be_where_the_reference_has_it(value, passes):
+    golden = torch.ones(40)
+    golden[7] = math.nan
+    result = golden.clone()
+    result[7] = value
+
+    assert compare("", result, Expected(golden, golden.double())).passed is passes
+
+
+def test_integers_are_exact():
+    native = torch.arange(100) + 2**40
+    result = native.clone()
+    result[-1] += 1
+
+    outcome = compare("", result, Expected(native))
+
+    assert (outcome.wrong, outcome.first_index, outcome.max_error) == (1, [99], 1.0)
+
+
+@pytest.mark.parametrize(("wrong", "text"), [
+    ((slice(None), slice(96, 100)), "tail from 96 on of dimension 1"), ((3, slice(None)), "only at 3 of dimension 0"),
+    ((slice(None), slice(None)), "every element"), ((slice(None), slice(0, 100, 4)), "every 4th")])
+def test_the_pattern_of_wrong_elements_is_named(wrong, text):
+    native = torch.randn(20, 100)
+    result = native.clone()
+    result[wrong] += 1
+
+    assert text in compare("", result, Expected(native, native.double())).where
+
+
+def test_a_users_tolerance_replaces_the_rule():
+    native = torch.ones(50)
+
+    assert compare("", native + 0.009, Expected(native, native.double()), Tolerance(0.0, 0.01)).passed
+    assert not compare("", native + 0.011, Expected(native, native.double()), Tolerance(0.0, 0.01)).passed
+
+
+def test_null_kernels_leave_out_what_is_the_right_answer():
+    x = torch.randn(4, 4)
+
+    names = [name for name, _ in null_results(x.clone(), [x], None)]
+
+    assert "a copy of an input" not in names
+    assert "zeros" in names
+
+
+def test_a_reference_that_differs_by_precision_is_seen():
+    x = torch.randn(1000)
+
+    assert reference_deviation(torch.tanh(x), torch.tanh(x.double()), None) == 0
+    assert reference_deviation(torch.tanh(x), (x / (1 + x.abs())).double(), None) > 0.25
+
+
+def test_large_results_are_compared_in_bounded_chunks():
+    native = torch.randn(3, 1 << 22)
+    result = native.clone()
+    result[2, 12345] += 1
+
+    assert compare("", result, Expected(native, native.double())).first_index == [2, 12345]

@@ -1,0 +1,97 @@
+"""Each way to break the contract gets one clear sentence."""
+
+import pytest
+from kernel_harness.contract import ContractError, load_kernel
+
+pytestmark = pytest.mark.cpu
+
+GOOD = "def kernel_fn(x): return x\ndef reference_fn(x): return x\ndef get_inputs(n=4): return []\n"
+
+
+def write(tmp_path, text, name="kernel.py"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_loads_a_file_with_its_cases_and_defaults(tmp_path):
+    loaded = load_kernel(write(tmp_path, GOOD + "TEST_CASES = {'odd': {'n': 3}}\nMUTATES = (0,)\n"))
+
+    assert loaded.cases == {"default": {}, "odd": {"n": 3}}
+    assert loaded.bench_cases == loaded.cases
+    assert loaded.mutates == {0}
+    assert loaded.archs == ("sm_80", "sm_90a", "sm_100a", "sm_120a")
+    assert loaded.tolerance is None
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("def kernel_fn(x): return x\n", "does not define reference_fn and get_inputs"),
+    (GOOD + "kernel_fn = 3\n", "kernel_fn is a int, not a function"),
+    ("import nothing_of_that_name\n" + GOOD, "fails on import: ModuleNotFoundError"),
+    ("raise SystemExit(0)\n", "exits while it is imported"),
+    (GOOD + "TEST_CASES = {'a': {'rows': 3}}\n", "passes rows, which get_inputs does not take; it takes n"),
+    (GOOD + "TEST_CASES = [3]\n", "TEST_CASES must be a dict"),
+    (GOOD + "TEST_CASES = {'a': 3}\n", "must map a case name to a dict"),
+    (GOOD.replace("n=4", "n"), "get_inputs() must work without arguments; give n a default"),
+    (GOOD.replace("n=4", "n, m=1") + "TEST_CASES = {'a': {'m': 1}}\n", "lacks n, which get_inputs requires"),
+    (GOOD + "TOLERANCE = 0.1\n", "TOLERANCE must be"),
+    (GOOD + "TOLERANCE = {'rtol': -1}\n", "TOLERANCE must be"),
+    (GOOD + "MUTATES = (-1,)\n", "MUTATES must hold indices"),
+    (GOOD + "ARCHS = ('h100',)\n", "'h100' is no compile target"),
+    (b"\xff\xfe\x00binary", "is not Python source"),
+    (b"x = 1\x00", "is not Python source"),
+])
+def test_says_in_one_sentence_what_is_wrong(tmp_path, text, sentence):
+    with pytest.raises(ContractError, match=None) as caught:
+        load_kernel(write(tmp_path, text))
+
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_syntax_error_shows_line_and_caret(tmp_path):
+    with pytest.raises(ContractError) as caught:
+        load_kernel(write(tmp_path, "def kernel_fn(x:\n    return x\n"))
+
+    assert "kernel.py:1: syntax error" in str(caught.value)
+    line, caret = caught.value.detail.split("\n")
+    assert line == "def kernel_fn(x:"
+    assert caret.strip() == "^"
+
+
+def test_a_missing_file_names_the_nearest_one(tmp_path):
+    write(tmp_path, GOOD, "softmax.py")
+
+    with pytest.raises(ContractError, match=r"softmx.py: no such file; did you mean .*softmax.py\?"):
+        load_kernel(tmp_path / "softmx.py")
+
+
+def test_a_folder_offers_a_file_in_it(tmp_path):
+    write(tmp_path, GOOD, "softmax.py")
+
+    with pytest.raises(ContractError, match=r"is a folder.*softmax.py"):
+        load_kernel(tmp_path)
+
+
+def test_another_suffix_is_not_python(tmp_path):
+    with pytest.raises(ContractError, match="is not a Python file"):
+        load_kernel(write(tmp_path, "__global__ void k() {}", "kernel.cu"))
+
+
+def test_the_authors_frames_are_kept_and_the_harness_frames_cut(tmp_path):
+    path = write(tmp_path, "def inner():\n    raise ValueError('deep')\ninner()\n")
+
+    with pytest.raises(ContractError) as caught:
+        load_kernel(path)
+
+    assert "in inner" in caught.value.detail
+    assert "contract.py" not in caught.value.detail
+    assert "importlib" not in caught.value.detail
+
+
+def test_a_neighbour_module_can_be_imported(tmp_path):
+    write(tmp_path, "SIZE = 7\n", "neighbour_of_kernel.py")
+
+    loaded = load_kernel(write(tmp_path, "from neighbour_of_kernel import SIZE\n" + GOOD))
+
+    assert loaded.module.SIZE == 7

@@ -1,0 +1,163 @@
+"""What a kernel leaves behind is seen; what PyTorch itself does is not held against it."""
+
+import functools
+import os
+import sys
+import textwrap
+import time
+
+import pytest
+import torch
+from kernel_harness import audit, integrity
+
+pytestmark = pytest.mark.cpu
+
+
+def test_a_replaced_function_is_named(monkeypatch):
+    snapshot = integrity.Snapshot()
+    monkeypatch.setattr(torch, "allclose", lambda *a, **k: True)
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+
+    assert set(snapshot.replaced_functions()) >= {"torch.allclose", "time.perf_counter"}
+
+
+def test_a_swapped_code_object_is_seen(monkeypatch):
+    snapshot = integrity.Snapshot()
+    monkeypatch.setattr(torch.testing.assert_close, "__code__", (lambda *a, **k: None).__code__)
+
+    assert "torch.testing.assert_close" in snapshot.replaced_functions()
+
+
+def test_what_pytorch_wraps_itself_is_no_tampering(monkeypatch):
+    snapshot = integrity.Snapshot()
+    wrapper = functools.partial(torch.manual_seed)
+    own = type(torch.manual_seed)(torch.nn.functional.relu.__code__, globals())  # code from a file of torch
+    monkeypatch.setattr(torch, "manual_seed", own)
+
+    assert "torch.manual_seed" not in snapshot.replaced_functions()
+    monkeypatch.setattr(torch, "manual_seed", wrapper)
+    assert "torch.manual_seed" in snapshot.replaced_functions()
+
+
+def test_a_changed_file_is_seen(tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text("x = 1\n")
+    snapshot = integrity.Snapshot((path,))
+
+    path.write_text("x = 2\n")
+
+    assert snapshot.changed_files() == [str(path)]
+
+
+@pytest.mark.parametrize(
+    ("enter", "leave", "name"),
+    [
+        (
+            lambda: torch.set_default_dtype(torch.float64),
+            lambda: torch.set_default_dtype(torch.float32),
+            "default dtype",
+        ),
+        (
+            lambda: torch.set_float32_matmul_precision("medium"),
+            lambda: torch.set_float32_matmul_precision("highest"),
+            "float32 matmul precision",
+        ),
+        (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True), "gradient mode"),
+        (lambda: torch.set_autocast_enabled("cpu", True), lambda: torch.set_autocast_enabled("cpu", False), "autocast"),
+        (lambda: torch.set_flush_denormal(True), lambda: torch.set_flush_denormal(False), "flush denormals"),
+    ],
+)
+def test_numeric_state_shows_a_setting_left_behind(enter, leave, name):
+    before = integrity.numeric_state()
+    enter()
+    try:
+        after = integrity.numeric_state()
+    finally:
+        leave()
+
+    assert {key for key in before if before[key] != after[key]} >= {name}
+    assert integrity.numeric_state() == before
+
+
+def test_process_state_shows_hooks():
+    before = integrity.process_state()
+    sys.setprofile(lambda *_: None)
+    try:
+        after = integrity.process_state()
+    finally:
+        sys.setprofile(None)
+
+    assert [key for key in before if before[key] != after[key]] == ["trace or profile function"]
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """Runs lines as the body of a function of a watched kernel file; returns what the watch saw."""
+    folder = tmp_path_factory.mktemp("watched")
+    path = folder / "kernel.py"
+    watch = audit.Watch(path, (folder / "private",))
+
+    def run(body: str) -> list[str]:
+        names: dict = {}
+        modules = "gc, inspect, os, sys, pathlib, warnings, collections, torch"
+        code = f"import {modules}\ndef body():\n{textwrap.indent(body, '    ')}\n"
+        exec(compile(code, str(path), "exec"), names)
+        watch.start()
+        try:
+            names["body"]()
+        finally:
+            seen = watch.stop()
+        return seen
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sys._getframe(1)",
+        "inspect.stack()",
+        "gc.get_objects()",
+        "open(f'/proc/{os.getppid()}/cmdline').read()",
+        "pathlib.Path('/proc/self/environ').read_bytes()",
+        "os.listdir('/proc')",
+        "os.listdir('/dev/shm')",
+    ],
+)
+def test_looking_around_is_seen(watched, body):
+    assert watched(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "warnings.warn('x')",
+        "collections.namedtuple('P', 'a b')",
+        "open('/proc/cpuinfo').read()",
+        "torch.ones(3).sum()",
+        "os.path.exists('/tmp')",
+        "open('/proc/self/maps').read()",
+    ],
+)
+def test_ordinary_work_is_not(watched, body):
+    assert not watched(body)
+
+
+def test_busy_threads_show_and_idle_ones_do_not():
+    import threading
+
+    stop = threading.Event()
+    idle = threading.Thread(target=stop.wait)
+    idle.start()
+    try:
+        assert integrity.busy_share(time.sleep) < 0.5
+        end = time.monotonic() + 2
+        threading.Thread(target=lambda: [None for _ in iter(lambda: time.monotonic() < end, False)]).start()
+        assert integrity.busy_share(time.sleep, 0.8) > 0.05
+    finally:
+        stop.set()
+        idle.join()
+
+
+def test_threads_of_this_process_are_counted():
+    assert integrity.thread_count() == len(os.listdir("/proc/self/task"))

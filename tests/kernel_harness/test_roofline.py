@@ -1,0 +1,68 @@
+"""Floors, limits and refusals follow from ceilings by arithmetic that can be checked by hand."""
+
+import pytest
+from kernel_harness import roofline
+from kernel_harness.roofline import Ceilings
+from kernel_harness.timing import HostTimer
+
+pytestmark = pytest.mark.cpu
+
+CEILINGS = Ceilings(copy=4.0e12, read=4.2e12, write=4.1e12, flops=700e12, flops_of="bfloat16", launch_us=1.0,
+                    l2_bytes=60_000_000)
+
+
+def facts(bytes_moved, flops=None, output_bytes=0, counted=True):
+    """What a contender reports of a case."""
+    return {"bytes_moved": bytes_moved, "bytes_are_counted": counted, "output_bytes": output_bytes, "flops": flops}
+
+
+def test_memory_bound_kernel_is_held_against_the_fastest_traffic():
+    placed = roofline.place(200.0, facts(420_000_000), CEILINGS)
+    assert placed.limit == "memory"
+    assert placed.floor_us == pytest.approx(100)
+    assert placed.percent == pytest.approx(50)
+    assert placed.bytes_per_second == pytest.approx(2.1e12)
+    assert placed.refusal is None
+
+
+def test_compute_bound_kernel_is_held_against_the_matrix_product():
+    placed = roofline.place(200.0, facts(4_000_000, flops=70e9), CEILINGS)
+    assert (placed.limit, placed.refusal) == ("compute", None)
+    assert placed.percent == pytest.approx(50)
+
+
+def test_tiny_kernel_is_held_against_the_shortest_launch():
+    placed = roofline.place(2.0, facts(4_000), CEILINGS)
+    assert placed.limit == "launch"
+    assert placed.percent == pytest.approx(50)
+
+
+def test_faster_than_memory_is_refused():
+    placed = roofline.place(50.0, facts(480_000_000), CEILINGS)
+    assert "faster than physics: 480,000,000 bytes" in placed.refusal
+    assert "bytes_moved() counts too much" in placed.refusal
+
+
+def test_what_may_stay_in_the_cache_refuses_nothing():
+    assert roofline.place(5.0, facts(60_000_000), CEILINGS).refusal is None
+
+
+def test_inputs_that_nobody_counted_refuse_nothing():
+    gather = facts(4_000_000_000, output_bytes=1_000, counted=False)
+    assert roofline.place(5.0, gather, CEILINGS).refusal is None
+
+
+def test_outputs_must_be_written_whoever_counts():
+    lazy = facts(4_000_000_000, output_bytes=2_000_000_000, counted=False)
+    assert "faster than physics" in roofline.place(5.0, lazy, CEILINGS).refusal
+
+
+def test_faster_than_the_matrix_product_is_refused():
+    placed = roofline.place(50.0, facts(4_000, flops=70e9), CEILINGS)
+    assert "flops() counts too much" in placed.refusal
+
+
+def test_ceilings_can_be_measured_on_any_device():
+    found = roofline.measure(HostTimer(), "cpu", "float32")
+    assert min(found.copy, found.read, found.write, found.flops, found.launch_us) > 0
+    assert Ceilings(**found.to_json()) == found

@@ -1,0 +1,67 @@
+"""Instruction facts from nvdisasm's text, and resources from a cubin's ELF sections."""
+
+import pytest
+from kernel_harness import cubin, sass
+
+pytestmark = pytest.mark.cpu
+
+TEXT = """
+//--------------------- .text.kernel_a            --------------------------
+	.section	.text.kernel_a,"ax",@progbits
+.text.kernel_a:
+	//## File "/src/k.py", line 20
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 LDG.E.128 R4, desc[UR4][R2.64] ;
+        /*0020*/                   LDG.E.EF.128 R8, desc[UR4][R2.64+0x10] ;
+        /*0030*/              @UP0 LDG.E.U16 R8, desc[UR4][R2.64] ;
+        /*0040*/                   STL.64 [R1+0x8], R12                    (*"SpillRefill"*);
+	//## File "/src/k.py", line 22
+	//## File "/src/library.py", line 3 inlined at "/src/k.py", line 22
+        /*0050*/                   LDL.LU R13, [R1+0x8]                    (*"SpillRefill"*);
+        /*0060*/                   STL [R1], R13 ;
+        /*0070*/                   HGMMA.64x256x16.F32.BF16 R24, gdesc[UR8], R24 ;
+        /*0080*/                   UTMALDG.2D.MULTICAST [UR8], [UR6], UR20, desc[UR4] ;
+        /*10090*/                  STG.E desc[UR4][R2.64], R4 ;
+        /*100a0*/                  EXIT ;
+	.section	.text.kernel_b,"ax",@progbits
+        /*0000*/                   LDL R0, [R1] ;
+        /*0010*/                   EXIT ;
+"""
+
+
+def test_counts_match_by_mnemonic_and_modifiers():
+    kernel = sass.parse(TEXT)["kernel_a"]
+
+    counts = [kernel.count(p) for p in ("LDG", "LDG.128", "LDG.EF.128", "LDG.64", "HGMMA", "STL", "LD")]
+    assert counts == [3, 2, 1, 0, 1, 2, 0]
+    assert kernel.family("TMA") == {"UTMALDG.2D.MULTICAST": 1}
+
+
+def test_widths_of_global_accesses():
+    found = [(a.mnemonic, a.bits, a.count) for a in sass.parse(TEXT)["kernel_a"].accesses()]
+
+    assert found == [("LDG", 128, 2), ("LDG", 16, 1), ("STG", 32, 1)]
+
+
+def test_spills_are_told_from_other_local_accesses_and_named_by_line():
+    kernel = sass.parse(TEXT)["kernel_a"]
+
+    assert (kernel.spill_store_bytes, kernel.spill_load_bytes, kernel.local_instructions) == (8, 4, 3)
+    assert kernel.spill_lines == {("/src/k.py", 20): 8, ("/src/k.py", 22): 4}
+
+
+def test_local_accesses_that_an_old_nvdisasm_does_not_mark_are_unknown_and_not_zero():
+    assert sass.parse(TEXT, marks_spills=True)["kernel_b"].spill_load_bytes == 0
+    assert sass.parse(TEXT, marks_spills=False)["kernel_b"].spill_load_bytes is None
+
+
+def test_without_nvdisasm_the_facts_are_missing(monkeypatch):
+    monkeypatch.setattr(sass, "find_nvdisasm", lambda: None)
+
+    assert sass.read(b"") is None
+
+
+@pytest.mark.parametrize("image", [b"", b"MZ" * 100, b"\x7fELF" + b"\xff" * 96])
+def test_bytes_that_are_no_cubin_get_a_sentence(image):
+    with pytest.raises(cubin.CubinError, match="cubin"):
+        cubin.read(image)

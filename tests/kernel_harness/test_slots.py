@@ -1,0 +1,63 @@
+"""Guarded blocks, as on a GPU: the device here is "cpu:0", which takes the same path."""
+
+import pytest
+import torch
+from kernel_harness import slots, values
+
+pytestmark = pytest.mark.cpu
+DEVICE = "cpu:0"
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Builds a slot of blocks; returns (slot, the bundle as JSON)."""
+
+    def make(*tensors, embed=False):
+        bundle = values.save(list(tensors), tmp_path / "inputs").to_json()
+        entry = slots.prepare(bundle, "a", "", DEVICE, embed)
+        slots.fill_device(entry)
+        return entry, bundle
+
+    return make
+
+
+@pytest.mark.parametrize("embed", [False, True])
+def test_values_arrive_and_come_back(made, embed):
+    x, empty = torch.randn(5, 7).t(), torch.empty(0, 3)
+
+    entry, bundle = made(x, empty, embed=embed)
+
+    assert torch.equal(entry.inputs[0], x)
+    assert entry.inputs[0].stride() == x.stride()
+    assert entry.inputs[1].shape == (0, 3)
+    assert (entry.inputs[0].storage_offset() > 0) is embed
+    entry.inputs[0].mul_(2)
+    slots.read_back(entry)
+    back = values.Mapping(values.Bundle.from_json(bundle))
+    assert torch.equal(values.rebuild(bundle["tree"], back.bytes_of)[0], 2 * x)
+
+
+def test_a_write_past_the_end_reaches_the_guard_zone_in_the_file(made):
+    entry, bundle = made(torch.zeros(16))
+    entry.blocks[0][values.GUARD_BYTES + 64] = 0
+
+    slots.read_back(entry)
+
+    guards = {side: guard for _, side, guard in values.Mapping(values.Bundle.from_json(bundle)).guards()}
+    assert int((guards["after"] != values.GUARD_BYTE).sum()) == 1
+    assert bool((guards["before"] == values.GUARD_BYTE).all())
+
+
+def test_new_values_come_in_under_the_version_counter(made):
+    entry, bundle = made(torch.zeros(4))
+    (tensor,) = entry.inputs
+    pointer, version = tensor.data_ptr(), tensor._version
+    values.Mapping(values.Bundle.from_json(bundle)).bytes_of(0).copy_(torch.ones(4).view(torch.uint8))
+
+    again = slots.prepare(bundle, "a", "silent", DEVICE)
+    slots.fill_device(again)
+
+    assert torch.equal(tensor, torch.ones(4))
+    assert (tensor.data_ptr(), tensor._version) == (pointer, version)
+    slots.prepare(bundle, "a", "bumped", DEVICE)
+    assert tensor._version > version

@@ -1,0 +1,98 @@
+"""The judge's own inputs: new values, and what inputs usually promise is kept."""
+
+import pytest
+import torch
+from kernel_harness import values, variations
+
+pytestmark = pytest.mark.cpu
+
+
+def vary(inputs, tmp_path, change, **options):
+    bundle = values.save(inputs, tmp_path / "first")
+    new, changed = variations.varied(bundle, tmp_path / "new", change, seed=1, **options)
+    mapping = values.Mapping(new)
+    return values.rebuild(new.tree, mapping.bytes_of), changed
+
+
+def test_warp_changes_every_value_and_keeps_order_sign_and_zeros(tmp_path):
+    x = torch.randn(1000).sort().values
+    x[x.abs() < 0.05] = 0
+
+    (y,), changed = vary([x], tmp_path, variations.warp)
+
+    assert changed
+    assert torch.equal(y == 0, x == 0)
+    assert torch.equal(y.sign(), x.sign())
+    assert bool((y.diff() >= 0).all())
+    moved = (y / x)[x != 0]
+    assert moved.min() >= 1.04
+    assert moved.max() <= 1.41
+    assert moved.std() > 0.01   # no mere scaling: a scale-invariant function must move, too
+
+
+def test_warp_makes_a_constant_tensor_random(tmp_path):
+    (y,), changed = vary([torch.zeros(64)], tmp_path, variations.warp)
+
+    assert changed
+    assert y.unique().numel() == 64
+
+
+def test_warp_leaves_integers_infinities_and_scalars_alone(tmp_path):
+    inputs = [torch.arange(5), torch.tensor([1.0, float("-inf"), 2.0]), 3, "mode"]
+
+    (index, x, number, mode), _ = vary(inputs, tmp_path, variations.warp)
+
+    assert torch.equal(index, inputs[0])
+    assert x[1] == float("-inf")
+    assert (number, mode) == (3, "mode")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float64], ids=str)
+def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
+    x = torch.randn(512).to(dtype)
+    for number, change in enumerate(variations.HOSTILE.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (y,), changed = vary([x], folder, change)
+
+        assert changed
+        assert torch.isfinite(y.float()).all()
+
+
+def test_swapping_one_pair_keeps_the_values(tmp_path):
+    x = torch.randn(4096)
+
+    (y,), changed = vary([x], tmp_path, variations.swap_one)
+
+    assert changed
+    assert int((x != y).sum()) == 2
+    assert torch.equal(x.sort().values, y.sort().values)
+
+
+def test_an_expanded_tensor_stays_consistent(tmp_path):
+    x = torch.randn(1, 8).expand(4, 8)
+
+    (y,), changed = vary([x], tmp_path, variations.warp)
+
+    assert changed
+    assert bool((y == y[0]).all())
+
+
+def test_unmask_touches_constant_masks_only(tmp_path):
+    (mask, other), changed = vary([torch.ones(100, dtype=torch.bool), torch.arange(4)], tmp_path, variations.unmask,
+                                  kinds="index")
+
+    assert changed
+    assert 5 <= int((~mask).sum()) <= 50
+    assert torch.equal(other, torch.arange(4))
+
+
+def test_rewrite_reaches_tensors_that_are_already_mapped(tmp_path):
+    first = values.save([torch.zeros(4)], tmp_path / "a")
+    second = values.save([torch.ones(4)], tmp_path / "b")
+    mapping = values.Mapping(first)
+    (tensor,) = values.rebuild(first.tree, mapping.bytes_of)
+
+    variations.rewrite(mapping, second)
+
+    assert torch.equal(tensor, torch.ones(4))

@@ -1,0 +1,113 @@
+"""Workers answer, are timed out, cannot be forged, and leave no process behind."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from kernel_harness import worker
+
+pytestmark = pytest.mark.cpu
+
+
+@pytest.fixture
+def role(tmp_path, monkeypatch):
+    """Starts a worker whose role module has the given handlers."""
+    scripts = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
+
+    def start(body: str) -> worker.Worker:
+        package = tmp_path / "scripts" / "kernel_harness"
+        package.mkdir(parents=True)
+        for name in ("__init__", "child"):
+            shutil.copy(os.path.join(scripts, "kernel_harness", f"{name}.py"), package)
+        (package / "role.py").write_text(textwrap.dedent(body))
+        monkeypatch.setattr(worker, "__file__", str(package / "worker.py"))
+        return worker.Worker("role", tmp_path)
+
+    return start
+
+
+def test_answers_requests_in_order(role):
+    with role("HANDLERS = {'double': lambda x: {'y': 2 * x}}") as child:
+        child.send("double", x=1)
+        child.send("double", x=2)
+
+        assert [child.receive(10)["y"], child.receive(10)["y"]] == [2, 4]
+
+
+def test_a_time_out_kills_the_whole_tree(role, tmp_path):
+    body = f"""
+        import os, subprocess, sys, time
+        def hang():
+            subprocess.Popen([sys.executable, "-c", "import os, time; os.setsid(); time.sleep(600)"])
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            open({str(tmp_path / "pids")!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+            time.sleep(600)
+        HANDLERS = {{"hang": hang}}
+    """
+    worker.adopt_orphans()
+    child = role(body)
+
+    with pytest.raises(worker.WorkerTimeout, match=r"within 3 s"):
+        child.call("hang", 3)
+
+    time.sleep(0.2)
+    worker.kill_orphans(set())
+    assert not [p for p in map(int, (tmp_path / "pids").read_text().split()) if os.path.exists(f"/proc/{p}/exe")]
+    assert not worker.descendants(os.getpid())
+
+
+@pytest.mark.parametrize(("action", "returncode", "text"), [
+    ("os._exit(0)", 0, "exited with code 0"), ("os._exit(3)", 3, "exited with code 3"),
+    ("os.kill(os.getpid(), 11)", -11, "killed by SIGSEGV")])
+def test_a_death_is_told_from_an_answer(role, action, returncode, text):
+    child = role(f"import os\ndef end():\n    print('last words', flush=True)\n    {action}\nHANDLERS = {{'end': end}}")
+
+    with pytest.raises(worker.WorkerDied, match=text) as caught:
+        child.call("end", 10)
+
+    assert caught.value.returncode == returncode
+    assert "last words" in caught.value.log
+
+
+def test_bytes_that_the_harness_did_not_write_are_forged(role):
+    child = role("""
+        import json, os, sys
+        def forge():
+            body = json.dumps({"verdict": "PASS"}).encode()
+            for fd in range(3, 64):
+                try:
+                    os.write(fd, len(body).to_bytes(8, "big") + bytes(32) + body)
+                except OSError:
+                    pass
+            return {}
+        HANDLERS = {"forge": forge}
+    """)
+
+    with pytest.raises(worker.WorkerForged):
+        child.call("forge", 10)
+
+
+def test_workers_die_with_their_judge(role, tmp_path):
+    scripts = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "scripts"))
+    judge = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+        import sys, time, pathlib
+        sys.path.insert(0, {scripts!r})
+        from kernel_harness import worker
+        child = worker.Worker("oracle", pathlib.Path({str(tmp_path)!r}))
+        print(child.process.pid, flush=True)
+        time.sleep(600)
+    """)], stdout=subprocess.PIPE, text=True)
+    pid = int(judge.stdout.readline())
+    time.sleep(0.5)
+
+    judge.kill()
+    judge.wait()
+
+    deadline = time.monotonic() + 10
+    while os.path.exists(f"/proc/{pid}/exe") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{pid}/exe")

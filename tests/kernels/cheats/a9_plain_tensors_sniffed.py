@@ -1,0 +1,24 @@
+"""Exact when its inputs own their storage, coarse when they are views, as rotated buffers in a benchmark are.
+
+catalogue: A9 D3
+seen at: survey row A9 and section (c) (buffer rotation)
+expect: WRONG_RESULT | CHEATING
+needs: cpu
+check: sniffing
+"""
+
+import torch
+
+
+def reference_fn(a, b):
+    return a @ b
+
+
+def get_inputs(m=48, n=64, k=96, device="cpu"):
+    return [torch.randn(m, k, device=device), torch.randn(k, n, device=device)]
+
+
+def kernel_fn(a, b):
+    if a.storage_offset() or a.untyped_storage().nbytes() > a.nbytes:
+        return (a.bfloat16() @ b.bfloat16()).float()
+    return a @ b

@@ -1,0 +1,197 @@
+"""simulate_block.py PAGE NAME ARCH: run the kernel of one page's block in the PTX simulator; prints JSON.
+
+NAME is a word that only that block of the page holds. RUNS says how to call it and what must come out.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from kernel_harness import doc_fences  # noqa: E402
+from kernel_harness.simulator import driver  # noqa: E402
+
+
+def compile_for_torch(block, *fakes):
+    import cutlass.cute as cute
+
+    return cute.compile(block.launch, *fakes, options="--enable-tvm-ffi")
+
+
+def copy(block):
+    import torch
+
+    x = torch.randn(7, 312).to(torch.bfloat16)
+    out = torch.zeros_like(x)
+    compile_for_torch(block, block.fake, block.fake)(x, out)
+    return out, x
+
+
+def flat_times_three(block):
+    import torch
+
+    x = torch.randn(2 * block.VEC * block.THREADS * block.UNROLL).to(torch.bfloat16)
+    out = torch.zeros_like(x)
+    compile_for_torch(block, block.fake, block.fake)(x, out)
+    return out, (x.float() * 3.0).to(x.dtype)
+
+
+def rmsnorm(block):
+    import cutlass
+    import torch
+
+    x, weight = torch.randn(3, block.N).to(torch.bfloat16), torch.randn(block.N).to(torch.bfloat16)
+    out = torch.empty_like(x)
+    compile_for_torch(block, block.rows, block.weight, block.rows, cutlass.Float32(1e-6))(x, weight, out, 1e-6)
+    rows = x.double()
+    return out, rows * torch.rsqrt((rows**2).mean(-1, keepdim=True) + 1e-6) * weight.double()
+
+
+def sum_of_tiles(block):
+    import torch
+
+    x, out = torch.randn(5 * block.TILE).to(torch.bfloat16), torch.empty(block.THREADS)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out.sum(), x.double().sum()
+
+
+def sum_of_columns(block):
+    import torch
+
+    x, out = torch.randn(11, block.PRODUCERS).T, torch.empty(block.CONSUMERS)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out.view(-1, block.PRODUCERS), x.double().sum(1).expand(block.CONSUMERS // block.PRODUCERS, -1)
+
+
+def one_tile_product(block):
+    import torch
+
+    a, b = (torch.randn(64, block.TILE_K).to(torch.bfloat16) for _ in range(2))
+    out = torch.empty(64, block.TILE_N)
+    compile_for_torch(block, *block.fakes)(a, b, out)
+    return out, a.double() @ b.double().T
+
+
+def scale_by_two(block):
+    import torch
+
+    x = torch.randn(256).to(torch.bfloat16)
+    out = torch.zeros_like(x)
+    compile_for_torch(block, block.fake, block.fake)(x, out)
+    return out, x * 2
+
+
+def to_fp8(block):
+    import torch
+
+    x = torch.randn(16).to(torch.bfloat16)
+    out = torch.zeros(16, dtype=torch.float8_e4m3fn)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out.float(), (x.float() * 0.5).to(torch.float8_e4m3fn).float()
+
+
+def gather(block):
+    import torch
+
+    table, index = torch.randn(9, 1032).to(torch.bfloat16), torch.randint(9, (5,), dtype=torch.int32)
+    out = torch.empty(5, 1032, dtype=table.dtype)
+    compile_for_torch(block, *block.fakes)(table, index, out)
+    return out, table[index.long()]
+
+
+def histogram(block):
+    import torch
+
+    x, count = torch.randint(7, (300,), dtype=torch.int32), torch.zeros(7, dtype=torch.int32)
+    compile_for_torch(block, *block.fakes)(x, count)
+    return count, torch.bincount(x, minlength=7)
+
+
+def transpose(block):
+    import torch
+
+    x = torch.randn(70, 45)
+    out = torch.zeros(45, 70)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out, x.T
+
+
+def scan(block):
+    import torch
+
+    x = torch.randn(3, 100)
+    out = torch.zeros_like(x)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out, x.double().cumsum(1)
+
+
+def quantize(block):
+    import torch
+
+    x = torch.randn(6, block.COLUMNS).to(torch.bfloat16)
+    out, scale = torch.zeros(6, block.COLUMNS, dtype=torch.float8_e4m3fn), torch.zeros(6)
+    compile_for_torch(block, *block.fakes)(x, out, scale)
+    want = x.float().abs().amax(1) / block.LARGEST
+    assert torch.allclose(scale, want)
+    return out.float(), (x.float() * (1 / want)[:, None]).to(torch.float8_e4m3fn).float()
+
+
+def kernel_file(block):
+    import torch
+
+    got, want = [], []
+    for case in block.TEST_CASES.values():
+        inputs = block.get_inputs(**case)
+        want.append(block.reference_fn(*inputs).flatten())
+        got.append(block.kernel_fn(*inputs).flatten())
+    return torch.cat(got), torch.cat(want)
+
+
+RUNS = {
+    ("tensors", "copy_kernel", "sm_90a"): copy,
+    ("tma", "copy_kernel", "sm_90a"): copy,
+    ("patterns-memory", "UNROLL", "sm_90a"): flat_times_three,
+    ("reduction", "rmsnorm_kernel", "sm_90a"): rmsnorm,
+    ("reduction", "quantize_kernel", "sm_90a"): quantize,
+    ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
+    ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
+    ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
+    ("lowering", "scale_kernel", "sm_90a"): scale_by_two,
+    ("types", "Float8E4M3FN", "sm_90a"): to_fp8,
+    ("gather-scatter", "gather_kernel", "sm_90a"): gather,
+    ("gather-scatter", "histogram_kernel", "sm_90a"): histogram,
+    ("gather-scatter", "transpose_kernel", "sm_90a"): transpose,
+    ("gather-scatter", "scan_kernel", "sm_90a"): scan,
+    ("getting-started", "kernel_fn", "sm_90a"): kernel_file,
+    ("epilogues", "kernel_fn", "sm_90a"): kernel_file,
+}
+
+
+def main(page: str, name: str, arch: str) -> None:
+    driver.prepare(arch)
+    examples = doc_fences.examples(ROOT / "references" / f"{page}.md")
+    (code,) = [e.code for e in examples if name in e.code.body and e.code.mode != "fails"]
+    os.environ |= dict(variable.split("=", 1) for variable in code.environment[1:])
+    with tempfile.TemporaryDirectory() as folder, driver.SimulatedDevice() as device:
+        path = Path(folder, f"{code.name.replace('-', '_')}.py")
+        path.write_text("\n" * (code.line - 1) + code.body, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        block = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = block
+        spec.loader.exec_module(block)
+        import torch
+
+        torch.manual_seed(0)
+        got, want = RUNS[page, name, arch](block)
+        error = float((got.double() - want.double()).abs().max() / want.double().abs().max())
+    findings = [str(finding) for finding in device.findings]
+    print(json.dumps({"error": error, "launches": len(device.launches), "findings": findings}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

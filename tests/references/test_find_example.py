@@ -1,0 +1,67 @@
+"""find_example.py knows NVIDIA's examples, where they moved, and what each teaches."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "find_example.py"
+INDEX = yaml.safe_load((ROOT / "scripts" / "kernel_harness" / "nvidia_examples.yaml").read_text(encoding="utf-8"))
+
+pytestmark = pytest.mark.cpu
+
+
+def _find(*arguments: str) -> tuple[int, dict]:
+    command = [sys.executable, SCRIPT, *arguments, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_filters_by_operation_and_arch():
+    """A Hopper GEMM is found; what runs on every GPU is offered after it."""
+    code, answer = _find("--op", "gemm", "--arch", "sm_90a")
+
+    assert code == 0
+    assert answer["examples"][0]["path"].startswith("cute/hopper/")
+    assert not [example for example in answer["examples"] if example["archs"] == ["sm_100a"]]
+
+
+@pytest.mark.parametrize("old", ["ampere/elementwise_add.py", "hopper/fmha.py", "blackwell/mla.py",
+                                 "blackwell/epilogue/custom_epilogue_dense_gemm.py", "ampere/smem_allocator.py"])
+def test_finds_where_an_old_path_went(old):
+    """Paths of v4.0 to v4.5 lead to the file's present place."""
+    code, answer = _find(old)
+
+    assert code == 0
+    assert [example["path"] for example in answer["examples"]] != []
+
+
+def test_nothing_found_is_said():
+    """No match is exit code 1, not an empty success."""
+    assert _find("no-such-kernel")[0] == 1
+
+
+def test_learning_paths_use_indexed_examples():
+    """Each step is in the index and asks something."""
+    paths = {example["path"] for example in INDEX["examples"]}
+    steps = [step for path in INDEX["learning_paths"].values() for step in path["steps"]]
+
+    assert [step["path"] for step in steps if step["path"] not in paths] == []
+    assert [step for step in steps if not step["question"].endswith("?")] == []
+
+
+def test_check_reports_what_a_checkout_lacks(tmp_path):
+    """A checkout with one unknown example differs in both directions."""
+    folder = tmp_path / "examples" / "python" / "CuTeDSL" / "cute" / "new"
+    folder.mkdir(parents=True)
+    (folder / "kernel.py").write_text("")
+
+    code, answer = _find("--check", str(tmp_path))
+
+    assert code == 1
+    assert ["cute/new/kernel.py", "in the checkout, not in the index"] in answer["differences"]
+    assert len(answer["differences"]) == len(INDEX["examples"]) + 1

@@ -1,0 +1,104 @@
+"""benchmark_kernel.py from the outside: exit codes, streams, and a whole run on CPU tensors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.cpu
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "benchmark_kernel.py"
+CHEATS = ROOT / "tests" / "kernels" / "timing_cheats"
+
+KERNEL = '''
+import torch
+
+BENCH_CASES = {"small": {"n": 4096}}
+
+
+def get_inputs(n=65536):
+    return [torch.randn(n), torch.randn(n)]
+
+
+def reference_fn(x, y):
+    return torch.nn.functional.silu(x) * y
+
+
+def kernel_fn(x, y):
+    return x * torch.sigmoid(x) * y
+
+
+def bytes_moved(x, y):
+    return 12 * x.numel()
+'''
+
+
+def run(*arguments, flags=(), timeout=120):
+    """The finished script."""
+    command = [sys.executable, *flags, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """An honest kernel on CPU tensors."""
+    path = tmp_path_factory.mktemp("kernels") / "silu_mul.py"
+    path.write_text(KERNEL)
+    return path
+
+
+@pytest.mark.parametrize("flags", [(), ("-S", "-P"), ("-I", "-S")])
+def test_help_needs_the_standard_library_alone(flags):
+    finished = run("--help", flags=flags)
+    assert finished.returncode == 0, finished.stderr
+    assert "--fail-on-regression" in finished.stdout
+    assert "7  cheating or tampering seen" in finished.stdout
+
+
+@pytest.mark.parametrize(("arguments", "code", "sentence"), [
+    (("nowhere.py",), 3, "nowhere.py: no such file"),
+    ((), 2, "name a KERNEL.py"),
+    (("k.py", "--fail-on-regression", "3"), 2, "needs --compare"),
+    (("k.py", "--plot", "x.pdf"), 2, "must end in .svg or .png"),
+    (("k.py", "--budget", "0"), 2, "not a positive number"),
+    (("--compare", "nowhere.json", "nowhere.json"), 2, "No such file"),
+])
+def test_mistakes_get_a_sentence_with_the_standard_library_alone(arguments, code, sentence):
+    finished = run(*arguments, flags=("-S",))
+    assert (finished.returncode, finished.stdout) == (code, "")
+    assert sentence in finished.stderr
+
+
+def test_honest_kernel_is_timed_and_compared_with_itself(kernel, tmp_path):
+    result = tmp_path / "old.json"
+    finished = run(kernel, "--against", "eager", "--case", "small", "--budget", "1", "--format", "json", "-o", result)
+    assert finished.returncode == 0, finished.stderr
+    document = json.loads(finished.stdout)
+    assert document == json.loads(result.read_text())
+    timed, eager = document["cases"][0]["contenders"]
+    assert timed["method"] == "perf_counter"
+    assert timed["note"] == "timed on the CPU by the host clock"
+    assert timed["samples_compared"] >= 2
+    assert timed["median_us"] > 0
+    assert len(timed["rounds_us"]) == len(eager["rounds_us"]) >= 8
+    assert document["cases"][0]["speedup"]["against"] == "eager"
+    compared = run("--compare", result, result, "--fail-on-regression", "1", "--format", "plain")
+    assert compared.returncode == 0, compared.stderr
+    assert compared.stdout.splitlines()[-1].startswith("VERDICT verdict=COMPARED")
+
+
+def test_unknown_case_and_kernel_without_gpu_are_told_apart(kernel):
+    assert "no such case; " in run(kernel, "--case", "huge", "--against", "eager").stderr
+
+
+@pytest.mark.parametrize(("cheat", "codes"), [
+    ("replayed_copy", {7}), ("self_reported", {7}), ("half_after_a_while", {1}),
+])
+def test_timing_cheats_get_no_number(cheat, codes):
+    finished = run(CHEATS / f"{cheat}.py", "--against", "eager", "--budget", "1", "--format", "plain")
+    assert finished.returncode in codes, finished.stdout + finished.stderr
+    assert "FINDING" in finished.stdout
+    assert " us=" not in finished.stdout

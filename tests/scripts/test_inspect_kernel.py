@@ -1,0 +1,75 @@
+"""inspect_kernel.py as its users run it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "inspect_kernel.py"
+FILES = ROOT / "tests" / "kernel_harness" / "capture_files"
+
+
+def run(*arguments, flags=()):
+    command = [sys.executable, *flags, SCRIPT, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("flags", [(), ("-S",), ("-I", "-S")])
+def test_help_needs_the_standard_library_alone(flags):
+    done = run("--help", flags=flags)
+
+    assert done.returncode == 0
+    assert "--diff" in done.stdout
+    assert "exit codes" in done.stdout
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("arguments", "code", "says"), [
+    (["nowhere.py"], 3, "no such file"),
+    ([FILES / "plain_torch.py", "--arch", "h100"], 3, "'h100' is no compile target"),
+    ([FILES / "plain_torch.py", "--diff", "nowhere.py"], 3, "no such file"),
+    ([FILES / "plain_torch.py", "--source", __file__], 2, "is a file; name a folder"),
+    ([FILES / "plain_torch.py", "--timeout", "-1"], 2, "not a positive number"),
+])
+def test_bad_arguments_get_one_sentence_without_any_package(arguments, code, says):
+    done = run(*arguments, flags=("-S",))
+
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.compile
+def test_facts_as_json_and_the_sources_kept(tmp_path):
+    done = run(FILES / "plain_cute.py", "--arch", "sm_80", "sm_120a", "--format", "json", "--source", tmp_path / "out")
+    document = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    facts = [(k["arch"], k["threads"], k["spill_bytes"]) for k in document["kernels"]]
+    assert facts == [("sm_80", 256, 0), ("sm_120a", 256, 0)]
+    assert {o["device"] for o in document["kernels"][0]["occupancy"]} == {"A100", "RTX 4090"}
+    assert [o["device"] for o in document["kernels"][1]["occupancy"]] == ["RTX 5090"]
+    assert sorted(p.name for p in (tmp_path / "out").glob("sm_80*")) == [
+        "sm_80-scale_kernel.cubin", "sm_80-scale_kernel.ptx", "sm_80-scale_kernel.sass"]
+
+
+@pytest.mark.compile
+def test_plain_lines_end_with_the_verdict_and_the_exit_code_agrees():
+    done = run(FILES / "spills.py", "--arch", "sm_90a")
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith('VERDICT verdict="EXPECT NOT MET" exit_code=1')
+
+
+@pytest.mark.compile
+def test_diff_shows_what_an_edit_changed(tmp_path):
+    edited = tmp_path / "edited.py"
+    edited.write_text((FILES / "plain_cute.py").read_text().replace("block=(256, 1, 1)", "block=(128, 1, 1)"))
+
+    done = run(FILES / "plain_cute.py", "--arch", "sm_90a", "--diff", edited, "--format", "json")
+
+    assert ["sm_90a", "scale_kernel / scale_kernel", "threads", 256, 128] in json.loads(done.stdout)["difference"]

@@ -1,0 +1,51 @@
+"""verify_kernel.py without a GPU: small cases run in the simulator, and a wrong kernel is found there."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU: nothing is simulated"),
+]
+
+
+@pytest.fixture(scope="module")
+def first_kernel() -> str:
+    """The complete kernel file of references/getting-started.md; it calls a cached compiled function directly."""
+    page = (ROOT / "references/getting-started.md").read_text()
+    return re.search(r"```python kernel[^\n]*\n(.*?)```", page, re.DOTALL).group(1)
+
+
+def verify(path):
+    script = str(ROOT / "scripts/verify_kernel.py")
+    command = [sys.executable, script, str(path), "--level", "quick", "--arch", "sm_90a"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def test_a_right_kernel_is_simulated(first_kernel, tmp_path):
+    path = tmp_path / "first.py"
+    path.write_text(first_kernel)
+
+    run = verify(path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
+    assert "simulated=sm_90a" in run.stdout
+
+
+def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
+    wrong = first_kernel.replace("torch.nn.functional.silu(", "1.1 * torch.nn.functional.silu(", 1)
+    assert wrong != first_kernel
+    path = tmp_path / "first.py"
+    path.write_text(wrong)
+
+    run = verify(path)
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "elements are wrong" in run.stdout

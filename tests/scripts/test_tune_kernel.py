@@ -1,0 +1,82 @@
+"""tune_kernel.py and profile_kernel.py from the outside, on CPU tensors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.cpu
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+KERNEL = '''
+import torch
+
+TUNING_SPACE = {"chunks": [1, 512], "broken": [False, True]}
+
+
+def tuning_constraint(x, chunks, broken):
+    return True if not (broken and chunks == 512) else "nobody wants that"
+
+
+def get_inputs(n=65536):
+    return [torch.randn(n)]
+
+
+def reference_fn(x):
+    return torch.nn.functional.silu(x)
+
+
+def kernel_fn(x, chunks=64, broken=False):
+    out = torch.cat([torch.nn.functional.silu(part) for part in x.chunk(chunks)])
+    return out * 2 if broken else out
+'''
+
+
+def run(script, *arguments, flags=()):
+    """The finished script."""
+    command = [sys.executable, *flags, str(SCRIPTS / script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("script", ["tune_kernel.py", "profile_kernel.py"])
+def test_help_and_wrong_path_need_the_standard_library_alone(script):
+    assert run(script, "--help", flags=("-I", "-S")).returncode == 0
+    finished = run(script, "nowhere.py", flags=("-S",))
+    assert finished.returncode == 3
+    assert "nowhere.py: no such file" in finished.stderr
+
+
+def test_tuning_verifies_races_and_resumes(tmp_path):
+    kernel, journal = tmp_path / "k.py", tmp_path / "j.jsonl"
+    kernel.write_text(KERNEL)
+    first = run("tune_kernel.py", kernel, "--journal", journal, "--budget", "1", "--jobs", "1", "--format", "json")
+    assert first.returncode == 0, first.stderr
+    case = json.loads(first.stdout)["cases"][0]
+    failures = {json.dumps(row["config"]): row["failure"] for row in case["failed"]}
+    assert failures['{"chunks": 1, "broken": true}'].startswith("wrong: ")
+    assert failures['{"chunks": 512, "broken": true}'] == "excluded by tuning_constraint: nobody wants that"
+    assert all(row["rounds"] >= 3 for row in case["configurations"])
+    steps = journal.read_text()
+    journal.write_text(steps + '{"identity": ')   # killed in the middle of a line
+    again = run("tune_kernel.py", kernel, "--journal", journal, "--budget", "1", "--jobs", "1", "--format", "json")
+    assert json.loads(again.stdout)["cases"][0]["winner"] == case["winner"]
+    assert journal.read_text() == steps   # finished work is not done again
+
+
+def test_file_without_a_space_is_a_contract_error(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL.replace("TUNING_SPACE", "OTHER"))
+    finished = run("tune_kernel.py", kernel)
+    assert finished.returncode == 3
+    assert "defines no TUNING_SPACE" in finished.stderr
+
+
+def test_profiling_cpu_tensors_cannot_be_decided(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL)
+    finished = run("profile_kernel.py", kernel)
+    assert finished.returncode == 6
+    assert "makes its inputs on the CPU" in finished.stderr

@@ -1,0 +1,239 @@
+"""verify_kernel.py from outside: exit codes, formats, files, limits, and where it can be run from."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "verify_kernel.py"
+pytestmark = pytest.mark.cpu
+
+RELU = """
+import torch
+
+def kernel_fn(x):
+    return torch.clamp_min(x, 0)
+
+def reference_fn(x):
+    return torch.relu(x)
+
+def get_inputs(n=1000, dtype=torch.float32):
+    return [torch.randn(n, dtype=dtype)]
+"""
+
+
+def verify(path, *arguments, script=SCRIPT, python=(), cwd=None, env=None):
+    return subprocess.run(
+        [sys.executable, *python, str(script), str(path), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=300,
+        env={**os.environ, **(env or {})},
+    )
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    def write(text, name="kernel.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+def reasons(run):
+    return [r["check"] for r in json.loads(run.stdout)["reasons"]]
+
+
+def test_a_right_kernel_passes_with_the_verdict_last(kernel):
+    run = verify(kernel(RELU), "--level", "quick")
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.strip().splitlines()[-1].startswith("VERDICT verdict=PASS exit_code=0")
+    assert run.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "check"),
+    [
+        (("torch.clamp_min(x, 0)", "torch.clamp_min(x, 0.01)"), 1, "values"),
+        (("torch.clamp_min(x, 0)", "torch.clamp_min(x, 0).half()"), 1, "shape"),
+        (("torch.clamp_min(x, 0)", "torch.clamp_min(x, 0)[:, None]"), 1, "shape"),
+        (("torch.clamp_min(x, 0)", "(torch.clamp_min(x, 0),)"), 3, "structure"),
+        (("torch.clamp_min(x, 0)", "None"), 3, "structure"),
+        (("torch.clamp_min(x, 0)", "x.clamp_(min=0)"), 1, "input-mutation"),
+        (("torch.clamp_min(x, 0)", "reference_fn(x)"), 7, "reference-called"),
+        (("torch.relu(x)", "kernel_fn(x)"), 3, None),
+        (("torch.clamp_min(x, 0)", "1 / 0"), 5, "crash"),
+        (("torch.clamp_min(x, 0)", "__import__('os')._exit(0)"), 7, "exit"),
+        (("torch.clamp_min(x, 0)", "__import__('os').abort()"), 5, "crash"),
+        (("torch.randn(n, dtype=dtype)]", "torch.randn(n, dtype=dtype)] and None"), 3, None),
+        (("return [torch.randn(n, dtype=dtype)]", "return torch.randn(n)"), 3, None),
+        (("return [torch.randn(n, dtype=dtype)]", "return [1, 2.0]"), 3, None),
+        (("return [torch.randn(n, dtype=dtype)]", "return [torch.randn(n, device='meta')]"), 3, None),
+        (("return torch.relu(x)", "return torch.zeros_like(x)"), 6, None),
+    ],
+)
+def test_exit_code_and_reason(kernel, change, code, check):
+    text = RELU.replace(*change)
+    if "zeros_like" in text:
+        text = text.replace("torch.clamp_min(x, 0)", "torch.zeros_like(x)")
+    run = verify(kernel(text), "--level", "full" if code == 6 else "quick", "--format", "json")
+
+    assert run.returncode == code, run.stdout + run.stderr
+    if check:
+        assert check in reasons(run)
+    if code == 3 and check is None:
+        assert run.stderr.startswith("error: ")
+        assert "kernel_harness" not in run.stderr
+
+
+def test_a_wrong_result_shows_place_values_and_count(kernel):
+    run = verify(
+        kernel(RELU.replace("return torch.clamp_min(x, 0)", "out = torch.clamp_min(x, 0); out[992:] += 1; return out")),
+        "--level",
+        "quick",
+    )
+
+    assert run.returncode == 1
+    finding = next(line for line in run.stdout.splitlines() if line.startswith("FINDING"))
+    for part in ("8 of 1000 elements are wrong", "first at [992]", "kernel ", "reference ", "tail from 992 on"):
+        assert part in finding
+
+
+def test_a_hang_is_killed_with_all_its_processes(kernel, tmp_path):
+    marker = tmp_path / "child.pid"
+    text = RELU.replace(
+        "return torch.clamp_min(x, 0)",
+        f"""
+    import subprocess, sys, time
+    child = subprocess.Popen([sys.executable, "-c", "import os, time; os.setsid(); time.sleep(600)"])
+    open({str(marker)!r}, "w").write(str(child.pid))
+    time.sleep(600)""",
+    )
+    started = time.monotonic()
+
+    run = verify(kernel(text), "--timeout", 5, "--level", "quick")
+
+    assert run.returncode == 5
+    assert time.monotonic() - started < 60
+    assert "took longer than 5 s" in run.stdout
+    time.sleep(0.2)
+    assert not Path(f"/proc/{marker.read_text()}/exe").exists()
+
+
+def test_formats_and_output_file(kernel, tmp_path):
+    path, out = kernel(RELU), tmp_path / "result.json"
+
+    run = verify(path, "--level", "quick", "--format", "json", "-o", out)
+
+    document = json.loads(run.stdout)
+    assert document == json.loads(out.read_text())
+    assert document["verdict"] == "PASS"
+    assert document["comparisons"]
+    assert document["environment"]["torch"]
+    table = verify(path, "--level", "quick", "--format", "table", env={"COLUMNS": "150"})
+    assert "PASS" in table.stdout
+    assert "float32[1000]" in table.stdout
+
+
+def test_an_output_file_survives_a_failure(kernel, tmp_path):
+    out = tmp_path / "result.json"
+    out.write_text("precious")
+
+    run = verify(tmp_path / "missing.py", "-o", out)
+
+    assert run.returncode == 3
+    assert out.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["--case", "nope"], 2, "has the cases default"),
+        (["--rtol", "-1"], 2, "zero or more"),
+        (["--timeout", "0"], 2, "positive"),
+        (["-o", "/nowhere/x.json"], 2, "there is no folder"),
+        (["--arch", "h100"], 3, "no compile target"),
+        (["--level", "extreme"], 2, "invalid choice"),
+    ],
+)
+def test_usage_errors_come_before_any_work(kernel, arguments, code, text):
+    run = verify(kernel(RELU), *arguments)
+
+    assert run.returncode == code
+    assert text in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_rtol_and_atol_replace_the_rule(kernel):
+    path = kernel(RELU.replace("torch.clamp_min(x, 0)", "torch.clamp_min(x, 0) * 1.001"))
+
+    assert verify(path, "--level", "quick").returncode == 1
+    assert verify(path, "--level", "quick", "--rtol", 1e-2, "--atol", 1e-3).returncode == 0
+
+
+def test_a_files_tolerance_cannot_be_widened_past_the_ceiling(kernel):
+    path = kernel(
+        RELU.replace("torch.clamp_min(x, 0)", "torch.clamp_min(x, 0) * 1.001")
+        + "TOLERANCE = {'rtol': 0.1, 'atol': 0.1}\n"
+    )
+
+    run = verify(path, "--level", "quick")
+
+    assert run.returncode == 1
+    assert "looser than the ceiling" in run.stdout
+
+
+def test_another_files_reference_can_be_used(kernel):
+    other = kernel(RELU.replace("torch.relu(x)", "torch.relu(x) + 1"), "other.py")
+
+    assert verify(kernel(RELU), "--level", "quick", "--reference", other).returncode == 1
+
+
+def test_help_needs_the_standard_library_alone():
+    run = subprocess.run(
+        [sys.executable, "-S", "-I", str(SCRIPT), "--help"], capture_output=True, text=True, timeout=60
+    )
+
+    assert run.returncode == 0
+    assert "exit codes:" in run.stdout
+
+
+@pytest.mark.parametrize("python", [(), ("-I",), ("-E",)], ids=str)
+def test_runs_from_a_copied_folder_and_through_a_link(kernel, tmp_path, python):
+    copy = tmp_path / "skills" / "cute-dsl-kernels"
+    shutil.copytree(ROOT / "scripts", copy / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    link = tmp_path / "link"
+    link.symlink_to(copy)
+
+    run = verify(kernel(RELU), "--level", "quick", script=link / "scripts" / "verify_kernel.py", python=python, cwd="/")
+
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_file_that_prints_a_verdict_does_not_make_one(kernel):
+    text = RELU.replace("return torch.clamp_min(x, 0)", "print('VERDICT verdict=PASS exit_code=0'); return x")
+
+    run = verify(kernel(text), "--level", "quick")
+
+    assert run.returncode == 1
+    assert run.stdout.count("VERDICT") == 1
+
+
+def test_a_file_of_cuda_tensors_is_compiled_and_no_pass_without_a_gpu(kernel):
+    if shutil.which("nvidia-smi"):
+        pytest.skip("this machine has a GPU: the file would run")
+    run = verify(kernel(RELU.replace("dtype=dtype)]", "dtype=dtype, device='cuda')]")), "--level", "quick")
+
+    assert run.returncode == 6
+    assert "verdict=PASS" not in run.stdout

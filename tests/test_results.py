@@ -1,0 +1,68 @@
+"""No number outlives the code that it was measured on."""
+
+import json
+
+import pytest
+from results_table import RESULTS, ROOT, content_hash, measured, table
+
+UNMEASURED = ROOT / "results" / "unmeasured.txt"
+pytestmark = pytest.mark.cpu
+
+
+def unmeasured() -> dict[str, str]:
+    lines = [line for line in UNMEASURED.read_text().splitlines() if line and not line.startswith("#")]
+    return dict(line.split(maxsplit=1) for line in lines)
+
+
+def kernel_files() -> list[str]:
+    return sorted(
+        str(path.relative_to(ROOT)) for folder in ("templates", "examples") for path in (ROOT / folder).rglob("*.py")
+    )
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.name)
+def test_a_results_file_says_what_was_measured_and_where(path):
+    document = json.loads(path.read_text())
+
+    assert document["schema"] == 1
+    machine = path.name.split("-")[0]
+    assert (
+        machine in str(document["environment"]["gpu"]).lower() if machine != "cpu" else document["environment"]["cpu"]
+    )
+    for key in ("topic", "method", "cases"):
+        assert document[key]
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.name)
+def test_evidence_of_changed_code_is_declared(path):
+    document = json.loads(path.read_text())
+    stale = [file for file, sha256 in (document.get("files") or {}).items() if content_hash(file) != sha256]
+
+    undeclared = [file for file in stale if file not in unmeasured() and file not in measured()]
+    assert document.get("superseded") or not undeclared, (
+        f"{undeclared} changed since {path.name}: measure again, or list them in results/unmeasured.txt"
+    )
+
+
+def test_every_kernel_is_measured_or_declared_unmeasured():
+    evidence = measured()
+    declared = unmeasured()
+
+    assert [f for f in kernel_files() if f not in evidence and f not in declared] == []
+    assert [f for f in declared if f in evidence] == [], "these have evidence again: take them off the list"
+    assert [f for f in declared if not (ROOT / f).is_file()] == []
+
+
+def test_the_readme_shows_the_measured_figures_and_no_others():
+    readme = (ROOT / "README.md").read_text()
+    start, end = "<!-- results -->\n", "<!-- /results -->"
+
+    assert readme.split(start)[1].split(end)[0] == table(), "python tests/results_table.py prints the table"
+
+
+@pytest.mark.parametrize("file", sorted(unmeasured()), ids=str)
+def test_an_unmeasured_kernel_quotes_no_figure(file):
+    """Its docstring may name evidence of an earlier state, and must then say so."""
+    measured_line = next((line for line in (ROOT / file).read_text().splitlines() if line.startswith("Measured")), "")
+
+    assert not any(unit in measured_line for unit in (" us", "GB/s", "TFLOP", " %", "x of"))
