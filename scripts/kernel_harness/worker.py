@@ -19,10 +19,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_MESSAGE_BYTES = 64 * 2**20
+# Parts of names that tell a kernel that it is being checked, or that serialise or poison what it does.
+BETRAYING = ("PYTEST", "VERIFY", "SANITIZER", "KERNELBENCH", "GITHUB_", "JENKINS", "NO_CUDA_MEMORY_CACHING",
+             "LAUNCH_BLOCKING", "PYTHONMALLOC", "PYTHONFAULTHANDLER", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
 # -c rather than a script path: a script would put this package's folder, and its module names, on sys.path.
 BOOTSTRAP = ("import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; "
              "from kernel_harness import child; child.main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))")
@@ -66,7 +70,7 @@ class Worker:
             with open(self.log_file, "xb") as log:
                 self.process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    pass_fds=(requests_read, answers_write), env={**os.environ, **(environment or {})})
+                    pass_fds=(requests_read, answers_write), env={**_neutral(os.environ), **(environment or {})})
         finally:
             os.close(requests_read)
             os.close(answers_write)
@@ -215,6 +219,12 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view):]
+
+
+def _neutral(environment: Mapping[str, str]) -> dict[str, str]:
+    """The caller's environment without the variables that a checked run has and a production run has not."""
+    return {name: value for name, value in environment.items()
+            if name != "CI" and not any(part in name.upper() for part in BETRAYING)}
 
 
 def _interpreter_flags() -> list[str]:

@@ -111,3 +111,15 @@ def test_workers_die_with_their_judge(role, tmp_path):
     while os.path.exists(f"/proc/{pid}/exe") and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not os.path.exists(f"/proc/{pid}/exe")
+
+
+def test_a_child_is_not_told_that_it_is_checked(role, monkeypatch):
+    for name in ("PYTEST_CURRENT_TEST", "GIT_SSL_NO_VERIFY", "CI", "CUDA_LAUNCH_BLOCKING"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("MY_TILE", "128")
+
+    with role("import os\nHANDLERS = {'names': lambda: {'names': sorted(os.environ)}}") as child:
+        names = child.call("names", 10)["names"]
+
+    assert "MY_TILE" in names
+    assert not {"PYTEST_CURRENT_TEST", "GIT_SSL_NO_VERIFY", "CI", "CUDA_LAUNCH_BLOCKING"} & set(names)
