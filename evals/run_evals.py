@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import grader
+import hosts
 import runner
 import summary
 import tasks as catalogue
@@ -37,6 +37,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     arms.add_argument("--both", dest="arms", action="store_const", const=summary.ARMS, help="the default")
     parser.add_argument("--jobs", type=cli.positive(int), default=1, metavar="N", help="agents at a time")
     parser.add_argument("--repeat", type=cli.positive(int), default=1, metavar="N", help="runs of each task and arm")
+    parser.add_argument("--ray", metavar="ADDRESS", help="on a Ray cluster; local starts one here (pip install ray)")
     parser.add_argument("--max-calls", type=cli.positive(int), metavar="N", help="calls in -o, ever (one a run)")
     parser.add_argument("--minutes", type=cli.positive(float), metavar="M", help="a limit in place of each task's own")
     parser.add_argument("-o", "--output", type=Path, default=Path("eval-runs"), metavar="DIR")
@@ -57,11 +58,11 @@ def main(argv: list[str] | None = None) -> int:
     chosen = [task for name, task in known.items() if not options.task or name in options.task]
     runs = [runner.Run(task, arm, number) for number in range(1, options.repeat + 1) for task in chosen
             for arm in options.arms or summary.ARMS]  # fmt: skip
-    work = runner.Runner(options.agent, options.output, options.max_calls, grader.grade,
+    work = runner.Runner(options.agent, options.output, options.max_calls, _host(options.ray),
                          lambda text: print(text, file=sys.stderr, flush=True), options.minutes)  # fmt: skip
     try:
         missing = [run.path for run in work.run_all(runs, options.jobs)]
-    except BlockingIOError as error:
+    except (BlockingIOError, hosts.NoAgent) as error:
         raise cli.UsageError(str(error)) from None
     calls = len((options.output / "calls.jsonl").read_text().splitlines())
     benchmark = summary.document(options.output, options.agent, calls, missing)
@@ -71,6 +72,17 @@ def main(argv: list[str] | None = None) -> int:
     if missing:
         print(f"{len(missing)} runs were not made; raise --max-calls to make them", file=sys.stderr)
     return 6 if missing else 0
+
+
+def _host(address: str | None) -> hosts.ThisMachine | hosts.Cluster:
+    if address is None:
+        return hosts.ThisMachine()
+    try:
+        return hosts.Cluster(address)
+    except ImportError:
+        raise cli.UsageError("--ray needs Ray: pip install ray") from None
+    except ConnectionError as error:
+        raise cli.UsageError(f"no Ray cluster at {address}: {error}") from None
 
 
 if __name__ == "__main__":

@@ -10,15 +10,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import fcntl
 import json
 import os
-import shlex
 import shutil
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -26,14 +21,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import usage
+from hosts import Cluster, Interrupted, ThisMachine
 from kernel_harness import package
 from tasks import ROOT, Task
 
 SKILL_FOLDERS = (".claude/skills", ".agents/skills")  # where Claude Code, and Codex and Cursor, look
-TRANSCRIPT_BYTES = 64 * 2**20
-_LIBC = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -54,17 +46,16 @@ class Runner:
     """agent: the command line, with {prompt_file} and {workspace}. max_calls: agent calls in ``folder``, ever; None is
     one for each run, so that a run whose call was interrupted is not made again.
 
-    grade: what makes a grading document of (task, workspace). minutes: a limit in place of the task's own.
+    host: where agents run and are graded (hosts.py). minutes: a limit in place of the task's own.
     """
 
     agent: str
     folder: Path
     max_calls: int | None
-    grade: Callable[[Task, Path], dict]
+    host: ThisMachine | Cluster
     say: Callable[[str], None] = lambda text: None
     minutes: float | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _grading: threading.Lock = field(default_factory=threading.Lock)  # timing is alone on its GPU
 
     def run_all(self, runs: list[Run], jobs: int = 1) -> list[Run]:
         """Do what is not done yet; the runs that the limit on calls left out. One process a folder."""
@@ -82,7 +73,13 @@ class Runner:
         return self.folder / "runs" / run.path
 
     def _one(self, run: Run) -> bool:
-        place = self.place(run)
+        try:
+            return self._finished(run, self.place(run))
+        except Interrupted as reason:
+            self.say(f"{run.path}: interrupted: {reason}")
+            return False
+
+    def _finished(self, run: Run, place: Path) -> bool:
         if (place / "grading.json").exists():
             self.say(f"{run.path}: done before")
             return True
@@ -91,10 +88,11 @@ class Runner:
                 self.say(f"{run.path}: not run: its call was interrupted, or all calls were made")
                 return False
             self._prepare(run, place)
-            write(place / "timing.json", self._call(run, place))
+            limit = 60 * (self.minutes or run.task.minutes)
+            self.say(f"{run.path}: the agent starts, {limit / 60:g} minutes")
+            write(place / "timing.json", self.host.call(self.agent, place, limit))
         self.say(f"{run.path}: grading")
-        with self._grading:
-            document = self.grade(run.task, place / "workspace")
+        document = self.host.grade(run.task, place)
         write(place / "grading.json", document)
         self.say(f"{run.path}: {document['verdict']}")
         return True
@@ -127,54 +125,6 @@ class Runner:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(ROOT / path, target)
         (place / "prompt.md").write_text(run.task.prompt + "\n", encoding="utf-8")
-
-    def _call(self, run: Run, place: Path) -> dict:
-        limit = 60 * (self.minutes or run.task.minutes)
-        names = {"prompt_file": str((place / "prompt.md").resolve()), "workspace": str((place / "workspace").resolve())}
-        command = [_fill(word, names) for word in shlex.split(self.agent)]
-        self.say(f"{run.path}: the agent starts, {limit / 60:g} minutes")
-        started, timed_out = time.monotonic(), False
-        transcript = place / "transcript.txt"
-        with open(transcript, "wb") as output:
-            try:
-                agent = subprocess.Popen(command, cwd=names["workspace"], stdin=subprocess.DEVNULL, stdout=output,
-                                         stderr=subprocess.STDOUT, start_new_session=True,
-                                         preexec_fn=_die_with_the_runner)  # fmt: skip
-            except OSError as error:
-                raise SystemExit(f"error: the agent cannot be started: {error}; see --agent") from None
-            try:
-                agent.wait(limit)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-            finally:  # also when this process is told to stop: no agent outlives its runner
-                _end(agent)
-        seconds = time.monotonic() - started
-        tokens = usage.tokens(transcript, TRANSCRIPT_BYTES)
-        return {"duration_ms": round(1000 * seconds), "total_duration_seconds": round(seconds, 3),
-                "total_tokens": tokens, "timed_out": timed_out, "exit_code": agent.returncode,
-                "date": time.strftime("%Y-%m-%d")}  # fmt: skip
-
-
-def _die_with_the_runner() -> None:
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _fill(word: str, names: dict[str, str]) -> str:
-    for name, value in names.items():
-        word = word.replace("{" + name + "}", value)
-    return word
-
-
-def _end(agent: subprocess.Popen) -> None:
-    """End the agent's process group: politely, then not."""
-    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(agent.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            agent.wait(patience)
-            break
-    with contextlib.suppress(ProcessLookupError):  # children that ignored the first signal
-        os.killpg(agent.pid, signal.SIGKILL)
 
 
 def write(path: Path, document: dict) -> None:

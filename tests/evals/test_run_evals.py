@@ -1,6 +1,7 @@
 """run_evals.py with made-up agents: clean folders, limits, transcripts, resumption, and never a call too many."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -170,6 +171,42 @@ def test_a_failing_agent_is_a_result_and_no_error(agent, tmp_path):
     assert code == 0
     assert "answer.json cannot be read" in (out / "BENCHMARK.md").read_text()
     assert json.loads((out / "runs/decide-fft/without_skill/1/timing.json").read_text())["exit_code"] == 3
+
+
+def test_a_lost_worker_of_a_cluster_loses_nothing_and_grades_nothing_twice(agent, tmp_path):
+    """The second call's worker process is killed: it counts, its agent ends with it, and it is repeated on request."""
+    out, graded = tmp_path / "out", tmp_path / "out/runs/decide-fft/without_skill/1/grading.json"
+    doomed = f"""
+import os, sys, time
+if not os.path.exists({str(tmp_path)!r} + "/first"):
+    open({str(tmp_path)!r} + "/first", "w").close()
+else:
+    with open({str(tmp_path)!r} + "/pids", "w") as file:
+        file.write(f"{{os.getppid()}} {{os.getpid()}}\\n")
+    with open(sys.argv[2], "a") as file:
+        file.write("interrupted\\n")
+    time.sleep(600)
+""" + AGENT
+    process = start(agent(doomed), out, "--without-skill", "--repeat", "2", "--ray", "local")
+    pids, deadline = tmp_path / "pids", time.monotonic() + 180
+    while not (pids.exists() and pids.read_text().endswith("\n") and graded.exists()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    worker, call = map(int, pids.read_text().split())
+    os.kill(worker, signal.SIGKILL)
+    _, stderr = process.communicate(timeout=120)
+
+    assert process.returncode == 6, stderr
+    assert "decide-fft/without_skill/2: interrupted" in stderr
+    assert ended(call)
+    before = graded.stat().st_mtime_ns
+    code, _, stderr = run(agent(), out, "--without-skill", "--repeat", "2", "--max-calls", "3", "--ray", "local")
+    assert code == 0, stderr
+    assert graded.stat().st_mtime_ns == before
+    assert len(calls(tmp_path)) == 3
+    assert [r["verdict"] for r in json.loads((out / "benchmark.json").read_text())["runs"]] == ["PASS", "PASS"]
+    assert "files: []" in (graded.parents[1] / "2/transcript.txt").read_text()
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
