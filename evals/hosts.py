@@ -50,7 +50,7 @@ class ThisMachine:
 
 
 class Cluster:
-    """The machines of a Ray cluster, each with the agent's command and the packages of `make setup`.
+    """The machines of a Ray cluster, each with the agent's command and the packages of pyproject.toml.
 
     address: as ``ray.init`` takes it; "local" starts one on this machine. Where the cluster has GPUs, each call and
     each grading has one of its own, so that nothing else runs on it while a kernel is timed. Raises ImportError
