@@ -1,5 +1,8 @@
 """The elementwise examples are right on one small case for each code path: in the simulator, or on a GPU."""
 
+import importlib.util
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,15 +13,52 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.compile
 
 CASES = {
+    "dropout.py": ["seed and offset of 64 bits", "misaligned"],
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
 }
 
 
+def load(example):
+    spec = importlib.util.spec_from_file_location(f"example_{Path(example).stem}", ROOT / "examples" / example)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize("example", CASES)
 def test_the_example_is_right(example):
-    script, cases = ROOT / "scripts" / "verify_kernel.py", [word for case in CASES[example] for word in ("--case", case)]
-    command = [sys.executable, script, ROOT / "examples" / example, "--level", "quick", "--arch", "sm_90a", *cases]
+    cases = [word for case in CASES[example] for word in ("--case", case)]
+    command = [sys.executable, ROOT / "scripts" / "verify_kernel.py", ROOT / "examples" / example, *cases]
+    command += ["--level", "quick", "--arch", "sm_90a"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "ok=yes" in run.stdout
+
+
+@pytest.mark.parametrize(("counter", "offset", "seed", "words"), [
+    (0, 0, 0, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    (-1, 2**64 - 1, 2**64 - 1, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    (0x85A308D3243F6A88 - 2**64, 0x0370734413198A2E, 0x299F31D0A4093822, "d16cfe09 94fdcceb 5001e420 24126ea1"),
+])  # fmt: skip
+def test_dropout_draws_the_published_philox_words(counter, offset, seed, words):
+    """The known answers of Random123's tests/kat_vectors for philox4x32-10."""
+    import torch
+
+    found = load("dropout.py").philox(torch.tensor([counter]), seed, offset)
+
+    assert " ".join(f"{word:08x}" for word in found[0].tolist()) == words
+
+
+def test_dropout_equals_its_reference_bit_for_bit():
+    case = {"shape": [35, 36], "p": 0.3, "seed": 2**63 + 5, "offset": 2**40 + 1}
+    runner = ROOT / "tests" / "kernel_harness" / "simulator" / "run_file.py"
+    command = [sys.executable, runner, ROOT / "examples" / "dropout.py", json.dumps(case)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert run.returncode == 0, run.stderr
+
+    answer = json.loads(run.stdout.splitlines()[-1])
+    assert answer["findings"] == []
+    assert answer["launches"] == 1
+    assert answer["errors"] == [0]

@@ -1,0 +1,57 @@
+"""The GEMM examples for Hopper: right on small cases, in the simulator or on a GPU, and clear about what they refuse."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.compile
+
+CASES = {
+    "gemm_batched.py": ["odd", "shared_a"],
+}
+
+
+def load(example):
+    spec = importlib.util.spec_from_file_location(f"example_{Path(example).stem}", ROOT / "examples" / example)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("example", CASES)
+def test_the_example_is_right(example):
+    script, cases = ROOT / "scripts" / "verify_kernel.py", [word for case in CASES[example] for word in ("--case", case)]
+    command = [sys.executable, script, ROOT / "examples" / example, "--level", "quick", "--arch", "sm_90a", *cases]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("ok=yes") == len(cases) // 2
+
+
+def refusals():
+    """(example, arguments of kernel_fn, what the message says)."""
+    import torch
+
+    def bf16(*shape):
+        return torch.zeros(shape, dtype=torch.bfloat16)
+
+    return [
+        ("gemm_batched.py", (bf16(2, 8, 8).float(), bf16(2, 8, 8)), "must be bfloat16 or float16"),
+        ("gemm_batched.py", (bf16(2, 8, 8), bf16(3, 8, 8)), "batches differ"),
+        ("gemm_batched.py", (bf16(2, 8, 8), bf16(2, 8, 16)), "same K > 0"),
+        ("gemm_batched.py", (bf16(2, 8, 9), bf16(2, 8, 9)), "pad the rows"),
+        ("gemm_batched.py", (bf16(1, 8, 8).expand(2, 8, 8), bf16(2, 8, 8)), "drop an expanded batch"),
+        ("gemm_batched.py", (bf16(2, 8, 8), bf16(2, 8, 8)), "on one CUDA device"),
+    ]
+
+
+@pytest.mark.parametrize("position", range(len(refusals())))
+def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
+    example, arguments, says = refusals()[position]
+
+    with pytest.raises(ValueError, match=says):
+        load(example).kernel_fn(*arguments)
