@@ -1,4 +1,4 @@
-"""The GEMM examples for Hopper: right on small cases, in the simulator or on a GPU, and clear about what they refuse."""
+"""The GEMM examples for Hopper: right on small cases, simulated or on a GPU, and clear about what they refuse."""
 
 import importlib.util
 import subprocess
@@ -24,7 +24,8 @@ def load(example):
 
 @pytest.mark.parametrize("example", CASES)
 def test_the_example_is_right(example):
-    script, cases = ROOT / "scripts" / "verify_kernel.py", [word for case in CASES[example] for word in ("--case", case)]
+    script = ROOT / "scripts" / "verify_kernel.py"
+    cases = [word for case in CASES[example] for word in ("--case", case)]
     command = [sys.executable, script, ROOT / "examples" / example, "--level", "quick", "--arch", "sm_90a", *cases]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
