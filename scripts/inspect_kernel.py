@@ -61,10 +61,13 @@ def main(argv: list[str] | None = None) -> ExitCode:
         if options.diff:
             other = inspection.inspect(options.diff, archs, cases, options.timeout, None, progress.step)
             difference = inspection.compare(result, other)
+            compared = result.document["kernels"] and other.document["kernels"] and not difference.rows
+            same = [f"no fact of {options.kernel.name} differs from {options.diff.name}'s"] if compared else []
             result = replace(
                 result,
                 tables=[*result.tables, difference],
                 findings=[*result.findings, *other.findings],
+                notes=[*result.notes, *same],
                 document={**result.document, "difference": difference.rows, "other": other.document["kernels"]},
             )
     finally:

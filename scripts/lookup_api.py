@@ -53,7 +53,7 @@ def _report(index, options, found) -> ExitCode:
     exact = not options.name or any(entry.path.endswith("." + options.name.rsplit(".")[-1]) for entry in found)
     near = [] if found and exact else index.near(options.name)
     shown = found[: options.limit]
-    notes = [_change_sentence(change) for change in changes]
+    notes = [api_index.change_sentence(change) for change in changes]
     if options.name:
         notes += [f"{api_index.shorten(entry.path)}: {_doc(entry, options.full)}" for entry in shown[:3] if entry.doc]
     if near:
@@ -77,14 +77,6 @@ def _report(index, options, found) -> ExitCode:
         notes=notes,
     )
     return emit(report, options.format, options.output)
-
-
-def _change_sentence(change: dict) -> str:
-    fate = {"never": "is in no release", "changed": f"changed in {change.get('since')}"}.get(
-        change["change"], f"{change['change']} in {change.get('since')}"
-    )
-    note = f" ({change['note']})" if change.get("note") else ""
-    return f"{change['name']} {fate}; write {change['use']}{note}"
 
 
 def _doc(entry, full: bool) -> str:

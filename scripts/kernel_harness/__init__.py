@@ -18,7 +18,7 @@
     simulation     kernel files on machines without a GPU, through the simulator
     verify_command verify_kernel.py behind its arguments
 
-    capture        any file compiled without a GPU; capture_child, stand_in, listen_*, cubin, ptx, sass
+    capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, cubin, ptx, sass
     inspection     instruction facts, EXPECT, occupancy; kernel_facts, expect, occupancy, devices
 
     timing         CUPTI and events behind a GPU-side backlog; cupti, cuda_driver, gpu_state

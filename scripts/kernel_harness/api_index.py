@@ -128,6 +128,15 @@ def changes_of(name: str) -> list[dict]:
     return known or [change for change in changes() if ("." + change["name"]).endswith(leaf)]
 
 
+def change_sentence(change: dict) -> str:
+    """One entry of `changes` as a reader wants it: what became of the name and what to write."""
+    fate = {"never": "is in no release", "changed": f"changed in {change.get('since')}"}.get(
+        change["change"], f"was {change['change']} in {change.get('since')}"
+    )
+    note = f" ({change['note']})" if change.get("note") else ""
+    return f"{change['name']} {fate}; write {change['use']}{note}"
+
+
 @functools.cache
 def load() -> ApiIndex:
     """The index of the installed wheel, from the cache when that is current. Raises ApiIndexError."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from . import audit, census, integrity, reference_guard, simulation, values
+from . import audit, census, compile_errors, integrity, reference_guard, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
@@ -312,7 +312,8 @@ def _failure(error: BaseException) -> dict:
     module = type(error).__module__
     text = " ".join(str(error).split())
     compiling = (
-        module.startswith(("cutlass", "nvidia_cutlass_dsl", "triton.compiler", "torch._inductor"))
+        compile_errors.is_compiling(error)
+        or module.startswith("torch._inductor")
         or "Error building extension" in text
         or "NVRTC" in text
         or type(error).__name__ == "CompilationError"

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import contract
+from . import compile_errors, contract
 from .verdict import ExitCode
 from .worker import Worker, WorkerError, WorkerTimeout
 
@@ -201,9 +201,9 @@ def _error(problem: dict, path: Path, arch: str, case: str) -> CaptureError:
     first, *rest = problem["message"].splitlines()
     detail = "\n".join([problem["detail"], *rest]).strip("\n")
     if problem["stage"] == "compile":
-        return CaptureError(
-            f"{where} does not compile: {problem['type']}: {first.strip()}", ExitCode.COMPILE_ERROR, detail
-        )
+        advice = compile_errors.advice(first)
+        said = f"{where} does not compile: {problem['type']}: {first.strip()}{f'. {advice}' if advice else ''}"
+        return CaptureError(said, ExitCode.COMPILE_ERROR, detail)
     return CaptureError(
         f"{where}: {problem['stage']} raised {problem['type']}: {first.strip()}. It ran on CPU memory that "
         "claims to be on cuda:0, with results that were never computed: run it where there is a GPU, or let it reach "

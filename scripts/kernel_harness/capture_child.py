@@ -126,16 +126,12 @@ def _launched(launch, tensors: list[dict]) -> dict:
 
 
 def _problem(error: BaseException, stage: str, kernel) -> dict:
+    from . import compile_errors
+
     frames = traceback.extract_tb(error.__traceback__)
-    compiler = any(
-        ("/cutlass/" in f.filename and f.name in ("_compile", "_func", "generate_mlir"))
-        or "/triton/compiler/" in f.filename
-        or "/triton/runtime/jit" in f.filename
-        for f in frames
-    )
     text = COLOURS.sub("", str(error)).strip()
     return {
-        "stage": "compile" if compiler else stage,
+        "stage": "compile" if compile_errors.is_compiling(error) else stage,
         "type": type(error).__name__,
         "message": text or type(error).__name__,
         "detail": "".join(traceback.format_list([f for f in frames if _is_author(f, kernel.path)])).rstrip(),

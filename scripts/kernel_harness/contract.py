@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from . import compile_errors
+
 REQUIRED = ("kernel_fn", "reference_fn", "get_inputs")
 KNOWN_ARCHS = (
     "sm_80",
@@ -135,7 +137,9 @@ def load_kernel(path: str | Path) -> KernelFile:
             'if __name__ == "__main__":'
         ) from None
     except BaseException as error:
-        raise ContractError(f"{path} fails on import: {_one_line(error)}", author_traceback(error, path)) from None
+        advice = compile_errors.advice(str(error))
+        said = f"{path} fails on import: {_one_line(error)}{f'. {advice}' if advice else ''}"
+        raise ContractError(said, author_traceback(error, path)) from None
     return _checked(path, hashlib.sha256(text.encode()).hexdigest(), module)
 
 

@@ -77,6 +77,7 @@ def inspect(
     document = {
         "kernel": str(path),
         "kernels": [f.document() for f in facts],
+        "problems": [str(problem) for problem in problems],
         "expect": [vars(c) for c in checks],
         "environment": environment.describe(),
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, values, variations
+from . import compare, compile_errors, values, variations
 from .compare import Comparison, Expected, Tolerance
 from .contract import ContractError
 from .structure import bits_equal, matching, owner_of, part_of, rms, shape_problem, structure_problem, tensors
@@ -165,7 +165,9 @@ class CaseJudge:
             self.outcome.add("exit", f"kernel_fn raised SystemExit(0) ({label}).", self.case)
         else:
             check = "compile" if reply["kind"] == "compile" else "crash"
-            self.outcome.add(check, f"kernel_fn raised {reply['error']} ({label}).\n{reply['detail']}", self.case)
+            advice = compile_errors.advice(reply["error"])
+            said = f"kernel_fn raised {reply['error']} ({label}).{' ' + advice if advice else ''}\n{reply['detail']}"
+            self.outcome.add(check, said, self.case)
         raise Stop
 
     def _judge_trial(

@@ -1,5 +1,6 @@
 """Kernel files that know nothing of it are compiled and their launches recorded, without a GPU."""
 
+import re
 import struct
 from pathlib import Path
 
@@ -90,6 +91,35 @@ def test_a_file_that_gives_no_kernel_says_why(name, code, says):
     assert report.exit_code is code
     assert says in report.findings[0]
     assert "site-packages" not in report.findings[0]
+
+
+@compiles
+@pytest.mark.parametrize(("wrong", "says"), [
+    ("cute.make_layout((4, 4))", "CALL_OUTSIDE_JIT"),
+    ("from_dlpack(torch.empty(1, 1)).mark_layout_dynamic()", "leading dimension"),
+    ("cute.compile(scale, from_dlpack(x), 3, 4, 5)", "bind arguments"),
+])
+def test_what_the_dsl_says_on_the_host_side_is_a_compile_error(wrong, says, tmp_path):
+    text = (FILES / "plain_cute.py").read_text()
+    path = tmp_path / "host_side.py"
+    path.write_text(re.sub(r"(def kernel_fn\(x.*\n)", rf"\1    {wrong}\n", text))
+    assert wrong in path.read_text()
+
+    report = inspection.inspect(path, ["sm_90a"])
+
+    assert report.exit_code is ExitCode.COMPILE_ERROR
+    assert says in report.findings[0]
+
+
+@compiles
+def test_a_name_that_is_gone_is_answered_with_what_to_write(tmp_path):
+    text = (FILES / "does_not_compile.py").read_text()
+    path = tmp_path / "old.py"
+    path.write_text(text.replace("no_such_function", "make_fragment"))
+
+    report = inspection.inspect(path, ["sm_90a"])
+
+    assert "cute.make_fragment was removed in 4.6; write cute.make_rmem_tensor" in report.findings[0]
 
 
 @compiles

@@ -73,3 +73,10 @@ def test_diff_shows_what_an_edit_changed(tmp_path):
     done = run(FILES / "plain_cute.py", "--arch", "sm_90a", "--diff", edited, "--format", "json")
 
     assert ["sm_90a", "scale_kernel / scale_kernel", "threads", 256, 128] in json.loads(done.stdout)["difference"]
+
+
+@pytest.mark.compile
+def test_diff_says_so_when_nothing_changed():
+    done = run(FILES / "plain_cute.py", "--arch", "sm_90a", "--diff", FILES / "plain_cute.py")
+
+    assert "no fact of plain_cute.py differs from plain_cute.py's" in done.stdout

@@ -49,3 +49,16 @@ def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
 
     assert run.returncode == 1, run.stdout + run.stderr
     assert "elements are wrong" in run.stdout
+
+
+def test_a_kernel_that_misses_its_expect_is_still_simulated(first_kernel, tmp_path):
+    path = tmp_path / "first.py"
+    path.write_text(first_kernel + '\nEXPECT = {"sm_90a": {"HGMMA": ">0"}}\n')
+
+    run = verify(path)
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "HGMMA is 0, expected >0" in run.stdout
+    assert "trials=" in run.stdout
+    assert 'verdict="EXPECT NOT MET"' in run.stdout.splitlines()[-1]
+    assert "simulated=sm_90a" in run.stdout.splitlines()[-1]

@@ -1,0 +1,38 @@
+"""A missing cutlass name is answered with what to write; only the compiler's own words count as compile errors."""
+
+import pytest
+from kernel_harness import compile_errors, contract
+
+pytestmark = pytest.mark.cpu
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("AttributeError: module 'cutlass.cute' has no attribute 'make_fragment'", "write cute.make_rmem_tensor"),
+    ("cannot import name 'make_fragment' from 'cutlass.cute' (/somewhere/__init__.py)", "write cute.make_rmem_tensor"),
+    ("No module named 'cutlass.cute.pipeline'", "write cutlass.pipeline"),
+    ("module 'cutlass.cute' has no attribute 'make_layoutt'", "similar names: cute.make_layout"),
+    ("module 'torch' has no attribute 'make_fragment'", ""),
+    ("something else", ""),
+])  # fmt: skip
+def test_advice(text, says):
+    advice = compile_errors.advice(text)
+
+    assert says in advice
+    assert bool(says) == bool(advice)
+
+
+def test_advice_follows_an_import_that_fails(tmp_path):
+    path = tmp_path / "old.py"
+    path.write_text("from cutlass.cute import make_fragment\n")
+
+    with pytest.raises(contract.ContractError, match=r"write cute\.make_rmem_tensor"):
+        contract.load_kernel(path)
+
+
+def test_what_a_launch_raises_is_no_compile_error():
+    kind = type("DSLCudaRuntimeError", (RuntimeError,), {"__module__": "cutlass.base_dsl.common"})
+    other = type("DSLRuntimeError", (RuntimeError,), {"__module__": "cutlass.base_dsl.common"})
+
+    assert not compile_errors.is_compiling(kind("no device"))
+    assert compile_errors.is_compiling(other("no such layout"))
+    assert not compile_errors.is_compiling(ValueError("odd sizes only"))
