@@ -74,9 +74,14 @@ def numeric_state() -> dict:
     state = {
         "default dtype": str(torch.get_default_dtype()),
         "default device": str(torch.get_default_device()) if hasattr(torch, "get_default_device") else "",
-        "float32 matmul precision": torch.get_float32_matmul_precision(),
-        "cuda.matmul.allow_tf32": cuda.allow_tf32,
-        "cudnn.allow_tf32": torch.backends.cudnn.allow_tf32,
+        "float32 matmul precision": _flag(torch.get_float32_matmul_precision),
+        "cuda.matmul.allow_tf32": _flag(lambda: cuda.allow_tf32),
+        "cudnn.allow_tf32": _flag(lambda: torch.backends.cudnn.allow_tf32),
+        # "none" inherits; where nothing above says otherwise that is "ieee", which the older setters write instead.
+        **{
+            f"fp32_precision of {name}": owner.fp32_precision.replace("none", "ieee")
+            for name, owner in _precision_owners().items()
+        },
         "allow_fp16_reduced_precision_reduction": cuda.allow_fp16_reduced_precision_reduction,
         "allow_bf16_reduced_precision_reduction": cuda.allow_bf16_reduced_precision_reduction,
         "allow_fp16_accumulation": getattr(cuda, "allow_fp16_accumulation", False),
@@ -113,6 +118,8 @@ def strict_numerics() -> None:
     """Full float32 precision and default settings, whatever a kernel file set when it was imported."""
     import torch
 
+    for owner in _precision_owners().values():
+        owner.fp32_precision = "ieee"
     torch.set_float32_matmul_precision("highest")
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -122,6 +129,25 @@ def strict_numerics() -> None:
     torch.set_flush_denormal(False)
     if hasattr(torch, "set_default_device"):
         torch.set_default_device(None)
+
+
+def _precision_owners() -> dict:
+    """What carries PyTorch's newer precision flag (2.9 on), by name; empty before."""
+    import torch
+
+    owners = {"torch.backends": torch.backends, "cuda.matmul": torch.backends.cuda.matmul}
+    for backend, parts in (("cudnn", ("conv", "rnn")), ("mkldnn", ("matmul", "conv", "rnn"))):
+        owner = getattr(torch.backends, backend)
+        owners |= {backend: owner, **{f"{backend}.{part}": getattr(owner, part, None) for part in parts}}
+    return {name: owner for name, owner in owners.items() if hasattr(owner, "fp32_precision")}
+
+
+def _flag(read):
+    """A precision flag by PyTorch's older name, which raises where a file set the newer one alone."""
+    try:
+        return read()
+    except RuntimeError:
+        return "set by its newer name"
 
 
 def process_state() -> dict:

@@ -2,9 +2,11 @@
 
 import functools
 import os
+import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -161,3 +163,31 @@ def test_busy_threads_show_and_idle_ones_do_not():
 
 def test_threads_of_this_process_are_counted():
     assert integrity.thread_count() == len(os.listdir("/proc/self/task"))
+
+
+NEWER_FLAGS = """
+import torch
+from kernel_harness import integrity
+before = integrity.numeric_state()
+torch.backends.{flag} = "{value}"
+after = integrity.numeric_state()
+assert [n for n in before if after[n] != before[n]], "the change is not seen"
+integrity.strict_numerics()
+strict = integrity.numeric_state()
+assert torch.backends.{flag} == "ieee"
+assert not strict["cuda.matmul.allow_tf32"] and not strict["cudnn.allow_tf32"]
+assert strict["float32 matmul precision"] == "highest"
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [("fp32_precision", "tf32"), ("cuda.matmul.fp32_precision", "tf32"), ("cudnn.conv.fp32_precision", "ieee")],
+)
+def test_precision_flags_by_their_newer_names_are_read_and_reset(flag, value):
+    """PyTorch's older getters raise once a file has set a newer flag alone."""
+    scripts = Path(integrity.__file__).parents[1]
+    program = NEWER_FLAGS.format(flag=flag, value=value)
+    run = subprocess.run([sys.executable, "-c", program], cwd=scripts, capture_output=True, text=True)
+
+    assert run.returncode == 0, run.stderr
