@@ -12,6 +12,7 @@ pytestmark = pytest.mark.compile
 
 CASES = {
     "gemm_batched.py": ["odd", "shared_a"],
+    "gemm_grouped.py": ["ragged", "nobody"],
 }
 
 
@@ -40,6 +41,7 @@ def refusals():
     def bf16(*shape):
         return torch.zeros(shape, dtype=torch.bfloat16)
 
+    ends = torch.tensor([4, 4, 9], dtype=torch.int32)
     return [
         ("gemm_batched.py", (bf16(2, 8, 8).float(), bf16(2, 8, 8)), "must be bfloat16 or float16"),
         ("gemm_batched.py", (bf16(2, 8, 8), bf16(3, 8, 8)), "batches differ"),
@@ -47,6 +49,11 @@ def refusals():
         ("gemm_batched.py", (bf16(2, 8, 9), bf16(2, 8, 9)), "pad the rows"),
         ("gemm_batched.py", (bf16(1, 8, 8).expand(2, 8, 8), bf16(2, 8, 8)), "drop an expanded batch"),
         ("gemm_batched.py", (bf16(2, 8, 8), bf16(2, 8, 8)), "on one CUDA device"),
+        ("gemm_grouped.py", (bf16(9, 8), bf16(3, 8, 8).half(), ends), "must be bfloat16 or float16"),
+        ("gemm_grouped.py", (bf16(9, 8), bf16(3, 8, 8), ends.long()), r"ends.to\(torch.int32\)"),
+        ("gemm_grouped.py", (bf16(9, 12), bf16(3, 8, 12), ends), "pad x and w with zeros along K"),
+        ("gemm_grouped.py", (bf16(8, 9).mT, bf16(3, 8, 8), ends), "contiguous rows at multiples of 16 bytes"),
+        ("gemm_grouped.py", (bf16(9, 8), bf16(3, 8, 8), ends), "on one CUDA device"),
     ]
 
 
