@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
+from . import cubin
+
 # In order of preference; what a file does not name in ARCHS is not simulated.
 ARCHS = ("sm_90a", "sm_80", "sm_90", "sm_100a", "sm_120a")
 
@@ -24,7 +26,8 @@ def contexts(arch: str) -> Callable:
     from .simulator import driver
 
     driver.prepare(arch)
-    device = driver.SimulatedDevice()  # one for the process: what was compiled for a device launches on it ever after
+    # One for the process: what was compiled for a device launches on it ever after.
+    device = driver.SimulatedDevice(registers_of=_registers)
 
     @contextlib.contextmanager
     def context():
@@ -33,6 +36,14 @@ def contexts(arch: str) -> Callable:
             yield device
 
     return context
+
+
+def _registers(image: bytes, kernel: str) -> int | None:
+    """Registers per thread that the compiler gave a kernel of this cubin, None where it cannot be read."""
+    try:
+        return cubin.read(image)[kernel].registers
+    except (cubin.CubinError, KeyError):
+        return None
 
 
 def facts(device) -> dict | None:

@@ -147,7 +147,10 @@ def load(machine, space, addresses, lanes, nbytes, atomic=False, align=None, int
                         machine.poison.begin([name], lanes[positions][part], (machine.current, message, address))
         if buffer.is_global and machine.global_races.active and not atomic:
             machine.global_races.read(machine, buffer, offsets, nbytes, lanes[positions])
+        if buffer.is_global:
+            machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "reads")
         if shared:
+            machine.lifetimes.access(lanes[positions], offsets)
             machine.clocks.read(lanes[positions], offsets, nbytes, atomic)
         if whole:
             rows = buffer.gather(offsets, nbytes)
@@ -177,7 +180,10 @@ def store(machine, space, addresses, lanes, rows, atomic=False):
             continue
         if buffer.is_global and machine.global_races.active and not atomic:
             machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine)
+        if buffer.is_global:
+            machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "writes")
         if shared:
+            machine.lifetimes.access(lanes[positions], offsets)
             machine.clocks.write(lanes[positions], offsets, nbytes, atomic)
             machine.barriers.overwritten(offsets, nbytes)
         buffer.scatter(offsets, mine)

@@ -2,15 +2,18 @@
 
 import numpy as np
 
+from .legality import MAX_TRANSACTION_BYTES
 from .operands import EXITED, PARKED, WAITING
 
 
 class MBarrier:
     """PTX ISA, "Parallel Synchronization and Communication: mbarrier": phase, pending arrivals, pending bytes."""
 
-    def __init__(self, count, clocks, column):
+    def __init__(self, count, clocks, column, initialised=None):
         self.expected = self.pending = count
         self.bytes, self.phase, self.column = 0, 0, column
+        # Where races.py counts its initialisation, and how far; 0 where nobody initialised it.
+        self.init_column, self.init_clock = initialised or (clocks.first_start, 0)
         self.last_bytes = None  # (lane, instruction) that delivered bytes last
         self.clocks = clocks
         self.arriving, self.completed = clocks.empty(), clocks.empty()
@@ -56,12 +59,13 @@ class Barriers:
 
     def _arrive_one(self, key, here, count, waits, reduce):
         machine = self.machine
+        self._check_operands(key[1], here, count)
         barrier = self.named.get(key) or self.named.setdefault(key, NamedBarrier(machine.count, self.clocks))
         index = np.flatnonzero(here)
         if barrier.expected and count != barrier.expected and barrier.arrived.any():
             machine.find(
                 "barrier-misuse",
-                f"barrier {key[1]} is used with {count} threads while others use it with {barrier['expected']}",
+                f"barrier {key[1]} is used with {count} threads while others use it with {barrier.expected}",
                 int(index[0]),
             )
         again = barrier.arrived & here
@@ -76,6 +80,17 @@ class Barriers:
         self._complete(key)
         return waits
 
+    def _check_operands(self, identifier, here, count):
+        problem = ""
+        if identifier > 15:
+            problem = f"barrier {identifier}: a CTA has the barriers 0 to 15"
+        elif count % 32 or count > self.machine.lanes_per_cta:
+            most = self.machine.lanes_per_cta
+            problem = f"barrier {identifier} for {count} threads: multiples of 32 up to the CTA's {most}"
+        if problem:
+            lane = int(np.flatnonzero(here)[0])
+            self.machine.find("illegal-operand", f"{problem} (PTX ISA, bar, barrier)", lane)
+
     def _complete(self, key):
         machine, barrier = self.machine, self.named[key]
         alive = (machine.slot_of == key[0]) & (machine.state != EXITED)
@@ -86,7 +101,7 @@ class Barriers:
             if arrived > barrier.expected:
                 machine.find(
                     "barrier-misuse",
-                    f"{arrived} threads arrived at barrier {key[1]}, which is for {barrier['expected']}",
+                    f"{arrived} threads arrived at barrier {key[1]}, which is for {barrier.expected}",
                 )
         elif (alive & ~barrier.arrived).any() or not barrier.arrived.any():
             return
@@ -119,7 +134,8 @@ class Barriers:
                 )
             self.cluster_arrived |= here
             self.lane_phase[here] = self.cluster_phase[cluster]
-            self.clocks.release(index, self.cluster_vectors[cluster][0])
+            order = self.clocks.release if release else self.clocks.release_start
+            order(index, self.cluster_vectors[cluster][0])
             self._complete_cluster(int(cluster))
 
     def _complete_cluster(self, cluster):
@@ -157,9 +173,12 @@ class Barriers:
 
     # mbarriers -------------------------------------------------------------------------------------------------
 
-    def get(self, offset, lane):
-        barrier = self.mbarriers.get(offset)
-        if barrier is None:
+    def get(self, offset, lanes):
+        """The mbarrier at this offset of the shared buffer, for `lanes` that use it."""
+        barrier, lane = self.mbarriers.get(offset), int(lanes[0])
+        if barrier is not None:
+            self.machine.lifetimes.initialised(barrier, lanes)
+        else:
             relative = offset % self.machine.shared.stride
             self.machine.find(
                 "barrier-misuse",
@@ -172,7 +191,11 @@ class Barriers:
     def initialise(self, offset, count, lane):
         if count < 1 or count >= 1 << 20:
             self.machine.find("barrier-misuse", f"initialises an mbarrier with the count {count}", lane)
-        self.mbarriers[offset] = MBarrier(count, self.clocks, self.clocks.mbarrier_column(offset))
+        if offset in self.mbarriers:
+            message = "initialises an mbarrier that is in use; mbarrier.inval must come before (PTX ISA, mbarrier.init)"
+            self.machine.find("barrier-misuse", message, lane)
+        column = self.clocks.mbarrier_column(offset)
+        self.mbarriers[offset] = MBarrier(count, self.clocks, column, self.clocks.initialise(lane))
 
     def overwritten(self, offsets, nbytes):
         if not self.mbarriers:
@@ -189,6 +212,11 @@ class Barriers:
         self.progress += 1
         self.machine.polls = 0
         barrier.bytes += expect - nbytes
+        if abs(barrier.bytes) > MAX_TRANSACTION_BYTES:
+            message = (
+                f"an mbarrier counts {barrier.bytes} bytes; it can count {MAX_TRANSACTION_BYTES} (PTX ISA, mbarrier)"
+            )
+            self.machine.find("illegal-operand", message, lane)
         barrier.last_bytes = (lane, self.machine.current) if nbytes else barrier.last_bytes
         if arrivals > barrier.pending:
             self.machine.find(
@@ -247,6 +275,7 @@ class Barriers:
     def report_deadlock(self):
         machine = self.machine
         stride = machine.shared.stride
+        machine.register_pool.report_deadlock()
         for mask, barrier, phase, offset, pc, _ in self.waiting:
             lane = int(np.flatnonzero(mask)[0])
             message = (

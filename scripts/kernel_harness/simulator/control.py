@@ -12,7 +12,7 @@ from .synchronization import _values
 
 
 def bind_nothing(machine, instruction):
-    """Instructions that change neither values nor ordering: hints, register budgets, prefetches."""
+    """Instructions that change neither values nor ordering: hints and prefetches."""
     return lambda lanes: None
 
 
@@ -48,6 +48,17 @@ def bind_trap(machine, instruction):
         machine.find("trap", "the kernel executed trap", int(lanes.index[0]))
         machine.trapped = True
         return machine.exit(lanes)
+
+    return step
+
+
+def bind_griddepcontrol(machine, instruction):
+    """.wait orders what follows after the kernels before this one; .launch_dependents changes nothing here."""
+    if "wait" not in instruction.modifiers:
+        return lambda lanes: None
+
+    def step(lanes):
+        machine.clocks.known[lanes.index, machine.clocks.grid_column] = 1
 
     return step
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import ptx
 from .access import SPACES, address_reader, load, report_outside, store
 from .operands import NUMPY_TYPES, Modifiers
-from .synchronization import _values, shared_offsets
+from .synchronization import _values, mbarrier_offsets, shared_offsets
 
 _SHARED = ("shared", "shared::cta", "shared::cluster")
 
@@ -122,10 +122,10 @@ def _bind_mbarrier_arrive(machine, instruction, mods):
     def step(lanes):
         _wait(machine, lanes, None)
         index = lanes.index
-        offsets = shared_offsets(machine, "shared", addresses_of(index), index, 8, "uses an mbarrier of")
+        offsets = mbarrier_offsets(machine, "shared", addresses_of(index), index)
         for offset in np.unique(offsets[offsets >= 0]):
             mine = index[offsets == offset]
-            barrier = machine.barriers.get(int(offset), int(mine[0]))
+            barrier = machine.barriers.get(int(offset), mine)
             machine.clocks.release(mine, barrier.arriving)
             if no_increment:
                 machine.barriers.count_down(barrier, int(mine[0]), len(mine))
@@ -180,6 +180,11 @@ def multicast_targets(machine, lane, address, mask):
     from .memory import CTA_SHIFT
 
     offset = int(address) & ((1 << CTA_SHIFT) - 1)
+    if int(mask) >> machine.cluster_size:
+        message = (
+            f"a multicast to the CTAs 0b{int(mask):b} of a cluster of {machine.cluster_size} (PTX ISA, cp.async.bulk)"
+        )
+        machine.find("illegal-operand", message, int(lane))
     return [rank << CTA_SHIFT | offset for rank in range(machine.cluster_size) if int(mask) >> rank & 1]
 
 
@@ -191,9 +196,11 @@ def complete(machine, lane, mbarrier_address, nbytes, clock_of):
             machine, "shared", np.array([mbarrier_address], dtype=np.uint64), index, 8, "uses an mbarrier of"
         )[0]
     )
+    if int(mbarrier_address) % 8:
+        machine.find("misaligned", "an mbarrier must lie on a multiple of 8 bytes (PTX ISA, mbarrier)", int(lane))
     if offset < 0:
         return
-    barrier = machine.barriers.get(offset, lane)
+    barrier = machine.barriers.get(offset, index)
     column = barrier.column
     barrier.arriving[column] = max(barrier.arriving[column], clock_of(column))
     machine.barriers.count_down(barrier, lane, nbytes=nbytes)
@@ -293,6 +300,8 @@ def _read_span(machine, space, name, start, index, nbytes):
             int(index[0]),
             int(start[0]),
         )
+    if buffer.is_global:
+        machine.lifetimes.dependent(buffer, index, offsets[:1], nbytes, "a bulk copy reads")
     return buffer.data[offset : offset + nbytes].copy()
 
 
@@ -302,9 +311,11 @@ def _write_span(machine, address, data, lane):
     report_outside(machine, "global", start, index, outside, len(data), "a bulk copy writes")
     for buffer, _, offsets in parts:
         offset = int(offsets[0])
+        machine.lifetimes.dependent(buffer, index, offsets[:1], len(data), "a bulk copy writes")
         buffer.data[offset : offset + len(data)] = data
-        if buffer.written is not None:
-            buffer.written[offset : offset + len(data)] = True
+        for mask in (buffer.written, buffer.marks):
+            if mask is not None:
+                mask[offset : offset + len(data)] = True
 
 
 def bind_st_async(machine, instruction):

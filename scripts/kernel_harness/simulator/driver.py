@@ -47,13 +47,16 @@ class SimulatedDevice:
 
     `launches` lists their reports, `findings` the findings of all of them.
     profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
+    registers_of: (cubin, kernel name) -> registers per thread of a compiled kernel, for the rules that depend on them.
     """
 
-    def __init__(self, profile=None, wave_lanes=WAVE_LANES):
+    def __init__(self, profile=None, wave_lanes=WAVE_LANES, registers_of=None):
         self.launches, self.profile, self.wave_lanes = [], profile, wave_lanes
+        self.registers_of = registers_of or (lambda cubin, kernel: None)
         self.arguments = []  # tensors given to the compiled function that runs: (label, tensor)
         self._addressed = {}  # storage address -> weak reference to a tensor whose data_ptr() was asked for
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
+        self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
         self._exit = None
 
     @property
@@ -84,7 +87,8 @@ class SimulatedDevice:
             self._unwritten[storage.data_ptr()] = (tensor, np.zeros(storage.nbytes(), dtype=bool))
 
     def touched(self, tensor):
-        """torch used `tensor` in a way that may have written it."""
+        """torch used `tensor` in a way that may have written it: in the stream after all launches so far."""
+        self._running = {}
         if self._unwritten and tensor.layout is not None:
             entry = self._unwritten.get(tensor.untyped_storage().data_ptr())
             if entry:
@@ -96,12 +100,24 @@ class SimulatedDevice:
 
     # Launches ----------------------------------------------------------------------------------------------------
 
-    def launch(self, text, kernel, grid, block, cluster, shared_bytes, params):
-        """Simulates a launch on the memory of the tensors that are known, and keeps its report."""
+    def launch(self, text, kernel, grid, block, cluster, shared_bytes, params, options=None, overlaps=False):
+        """Simulates a launch on the memory of the tensors that are known, and keeps its report.
+
+        options: LaunchOptions. overlaps: a programmatic dependent launch, which may begin before the last one ends.
+        """
         memory = self._memory()
+        if not overlaps:
+            self._running = {}
+        for buffer in memory.allocations:
+            buffer.pending = self._running.get((buffer.base, len(buffer)))
+            buffer.marks = np.zeros(len(buffer), dtype=bool)
         report = simulate(
-            text, kernel, grid, block, cluster, shared_bytes, params, memory, self.profile, self.wave_lanes
+            text, kernel, grid, block, cluster, shared_bytes, params, memory, self.profile, self.wave_lanes, options
         )
+        for buffer in memory.allocations:
+            if buffer.pending is not None:
+                buffer.marks |= buffer.pending
+        self._running = {(b.base, len(b)): b.marks for b in memory.allocations if b.marks is not None}
         self.launches.append(report)
 
     def _memory(self):

@@ -6,6 +6,7 @@ functions, which hand over CPU tensors in place of CUDA tensors. Written for nvi
 
 import contextlib
 import ctypes
+from dataclasses import replace
 
 from .findings import SimulationError
 from .host import FakeRuntime
@@ -30,7 +31,9 @@ class _Calls:
         pointers = ctypes.cast(launch.arguments, ctypes.POINTER(ctypes.c_void_p))
         params = [ctypes.string_at(pointers[index], p.nbytes) for index, p in enumerate(kernel.parameters)]
         dimensions = launch.grid, launch.block, launch.cluster
-        self.device.launch(text, launch.kernel, *dimensions, launch.shared_bytes, params)
+        registers = self.device.registers_of(launch.image, launch.kernel) if launch.image else None
+        options = replace(launch.options, registers=registers)
+        self.device.launch(text, launch.kernel, *dimensions, launch.shared_bytes, params, options, launch.overlaps)
 
     def call(self, function, call, args, kwargs, convert):
         """Calls a compiled function; with `convert`, torch tensors become CUDA tensors at their CPU addresses."""

@@ -26,6 +26,10 @@ KINDS = (
     "missing-election",
     "accumulator-read-before-wait",
     "trap",
+    "illegal-launch",
+    "illegal-operand",
+    "cluster-lifetime",
+    "early-dependent",
 )
 
 

@@ -8,9 +8,11 @@ grids, parameter structs and tensor maps are the ones that the hardware would ge
 
 import ctypes
 import re
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, field
 
 from .findings import SimulationError
+from .legality import LaunchOptions
 from .tensor_copies import TensorMap
 
 _TYPES = {"ptr": ctypes.c_void_p, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "void": None}
@@ -29,7 +31,11 @@ DEVICE_ATTRIBUTES = {
     106: 32,
     120: 1,
 }
-_CLUSTER_DIMENSION = 4  # cudaLaunchAttributeClusterDimension
+_CLUSTER_DIMENSION, _PROGRAMMATIC = 4, 6  # cudaLaunchAttributeClusterDimension, ...ProgrammaticStreamSerialization
+_DYNAMIC_SHARED, _LARGE_CLUSTERS = (
+    8,
+    14,
+)  # cudaFuncAttributeMaxDynamicSharedMemorySize, ...NonPortableClusterSizeAllowed
 _DRIVER_TO_MAP_TYPE = {
     0: 0,
     1: 1,
@@ -45,6 +51,9 @@ _DRIVER_TO_MAP_TYPE = {
 }  # CUtensorMapDataType -> bits of the descriptor
 
 
+_FAT_BINARY = 0xBA55ED50
+
+
 @dataclass
 class HostLaunch:
     """A launch as the host code asked for it; `arguments` are the addresses of the kernel's parameters."""
@@ -55,6 +64,15 @@ class HostLaunch:
     cluster: tuple
     shared_bytes: int
     arguments: int
+    overlaps: bool = False  # a programmatic dependent launch
+    attributes: dict = field(default_factory=dict)  # cudaFuncAttribute -> value, of the kernel
+    image: bytes | None = None  # the cubin that the kernel was loaded from
+
+    @property
+    def options(self):
+        """LaunchOptions without the registers."""
+        clusters = 16 if self.attributes.get(_LARGE_CLUSTERS) else 8
+        return LaunchOptions(None, self.attributes.get(_DYNAMIC_SHARED, 0), clusters)
 
 
 class _Configuration(ctypes.Structure):
@@ -77,39 +95,44 @@ def _write(address, ctype, value):
     return 0
 
 
+def _image(address):
+    """The cubin inside the fat binary at `address`, None where it is compressed or something else."""
+    magic, header, size = struct.unpack("<I2xHQ", ctypes.string_at(address, 16))
+    if magic != _FAT_BINARY:
+        return None
+    binary = ctypes.string_at(address, header + size)
+    start = binary.find(b"\x7fELF")
+    return binary[start:] if start >= 0 else None
+
+
 class FakeRuntime:
     """The functions that host code may call. `launch(HostLaunch)` executes; its exceptions are kept in `error`."""
 
     def __init__(self, launch):
         self.launch, self.error = launch, None
         self._names, self._alive, self._addresses = [], [], {}
+        self._images, self._image_of, self._attributes = [], {}, {}  # by library; by kernel name; by kernel handle
 
     # Functions, named as the host code declares them -------------------------------------------------------------
 
     def _cudaLaunchKernelEx(self, configuration, kernel, arguments):
         config = _Configuration.from_address(configuration)
-        cluster = (1, 1, 1)
+        cluster, overlaps = (1, 1, 1), False
         for index in range(config.attribute_count):
             attribute = _Attribute.from_address(config.attributes + index * ctypes.sizeof(_Attribute))
             if attribute.identifier == _CLUSTER_DIMENSION:
                 cluster = tuple(attribute.value[:3])
-        return self._run(
-            HostLaunch(
-                self._names[kernel - 1],
-                tuple(config.grid),
-                tuple(config.block),
-                cluster,
-                config.shared_bytes,
-                arguments,
-            )
-        )
+            overlaps |= attribute.identifier == _PROGRAMMATIC and attribute.value[0] != 0
+        grid, block = tuple(config.grid), tuple(config.block)
+        return self._run(kernel, grid, block, cluster, config.shared_bytes, arguments, overlaps)
 
     def _cudaLaunchKernel(self, kernel, gx, gy, gz, bx, by, bz, arguments, shared_bytes, stream):
-        return self._run(
-            HostLaunch(self._names[kernel - 1], (gx, gy, gz), (bx, by, bz), (1, 1, 1), shared_bytes, arguments)
-        )
+        return self._run(kernel, (gx, gy, gz), (bx, by, bz), (1, 1, 1), shared_bytes, arguments)
 
-    def _run(self, launch):
+    def _run(self, kernel, *described):
+        name = self._names[kernel - 1]
+        launch = HostLaunch(name, *described)
+        launch.attributes, launch.image = self._attributes.get(kernel, {}), self._image_of.get(kernel)
         # An exception cannot cross the host code: it is kept, and raised when the call returns.
         if self.error is None:
             try:
@@ -118,11 +141,13 @@ class FakeRuntime:
                 self.error = error
         return 0
 
-    def _cudaLibraryLoadData(self, library, *_):
-        return _write(library, ctypes.c_uint64, 1)
+    def _cudaLibraryLoadData(self, library, code, *_):
+        self._images.append(_image(code))
+        return _write(library, ctypes.c_uint64, len(self._images))
 
     def _cudaLibraryGetKernel(self, kernel, library, name):
         self._names.append(ctypes.string_at(name).decode())
+        self._image_of[len(self._names)] = self._images[library - 1] if library else None
         return _write(kernel, ctypes.c_uint64, len(self._names))
 
     def _cudaDeviceGetAttribute(self, value, attribute, device):
@@ -148,7 +173,12 @@ class FakeRuntime:
     def _succeed(self, *_):
         return 0
 
-    _cudaSetDevice = _cudaKernelSetAttributeForDevice = _cudaFuncSetAttribute = _succeed
+    def _cudaKernelSetAttributeForDevice(self, kernel, attribute, value, *_):
+        self._attributes.setdefault(kernel, {})[attribute] = value
+        return 0
+
+    _cudaFuncSetAttribute = _cudaKernelSetAttributeForDevice
+    _cudaSetDevice = _succeed
     _cudaStreamSynchronize = _cudaDeviceSynchronize = _succeed
 
     def cuda_dialect_init_library_once(self, state, initialise, load, set_error):

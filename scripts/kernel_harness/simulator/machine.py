@@ -10,12 +10,14 @@ import re
 import numpy as np
 
 from . import memory as mem
-from . import semantics
+from . import semantics, wgmma
 from .barriers import Barriers
 from .findings import Finding, SimulationError
+from .lifetimes import Lifetimes
 from .operands import EXITED, PARKED, READY, RESCHEDULE, WAITING, Lanes, RegisterFile
 from .poison import Poison
 from .races import Clocks
+from .register_pool import RegisterPool
 
 SPIN_LIMIT = 2000  # backward jumps of one group before the others get a turn
 LOOP_LIMIT = 1_000_000  # iterations of a loop while nobody else can run
@@ -131,9 +133,10 @@ class Machine:
             self.count, self.local_bytes, 0, "local memory", lambda address, lanes: (lanes, address)
         )
         self.clocks = Clocks(self, self.program.shared_granule)
-        self.barriers = Barriers(self)
+        self.barriers, self.lifetimes, self.register_pool = Barriers(self), Lifetimes(self), RegisterPool(self)
         self.bulk_groups = {}  # lane -> copies.BulkGroups
         self.copies, self.copy_count = [], np.zeros(self.count, dtype=np.int64)  # cp.async in flight; committed groups
+        self.wgmma_history = {}  # warp -> (digest of what it executed, index of the last instruction)
         self.wgmma_pending = {}  # warp -> [operations since the last commit, committed groups]
         self.in_flight = None  # accumulators that wgmma has not delivered: set of registers -> warps
         self.poison = Poison(self)
@@ -151,7 +154,9 @@ class Machine:
             ready = self.state == READY
             if not ready.any():
                 if (self.state == EXITED).all():
-                    self.barriers.check_end()
+                    for checked in (self.barriers, self.lifetimes, self.register_pool):
+                        checked.check_end()
+                    wgmma.check_alike(self)
                     return
                 if not self.barriers.time_out():
                     self.barriers.report_deadlock()
@@ -258,6 +263,7 @@ class Machine:
 
     def exit(self, lanes):
         self.state[lanes.mask], self.polls = EXITED, 0
+        self.lifetimes.exited(lanes)
         self.barriers.lanes_exited(lanes)
         return RESCHEDULE
 
@@ -280,6 +286,11 @@ class Machine:
             bits = np.full(len(present), members, dtype=np.uint32)
         needed = (bits[:, None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)).astype(bool)
         needed &= (self.state != EXITED).reshape(-1, 32)
+        if (
+            strangers := present & ~(bits[:, None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)).astype(bool)
+        ).any():
+            message = "a thread executes a warp-wide instruction whose member mask leaves it out (PTX ISA, membermask)"
+            self.find("illegal-operand", message, int(np.flatnonzero(strangers)[0]), count=int(strangers.sum()))
         short = (needed & ~present).any(axis=1) & present.any(axis=1)
         if not short.any():
             return execute(lanes)

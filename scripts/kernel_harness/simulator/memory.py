@@ -27,6 +27,8 @@ class Buffer:
             written if isinstance(written, np.ndarray) else None if written else np.zeros(len(data), dtype=bool)
         )
         self.read_only, self.is_global = read_only, False
+        self.marks = None  # mask of the bytes that this launch writes, where somebody wants to know
+        self.pending = None  # mask of the bytes that launches write which may still run
         self._views = {}
 
     def __len__(self):
@@ -70,8 +72,9 @@ class Buffer:
     def scatter(self, offsets, rows):
         """Writes (n, nbytes) uint8 rows; where offsets repeat, the last lane wins."""
         self.data[offsets[:, None] + np.arange(rows.shape[1])] = rows
-        if self.written is not None:
-            self.written[offsets[:, None] + np.arange(rows.shape[1])] = True
+        for mask in (self.written, self.marks):
+            if mask is not None:
+                mask[offsets[:, None] + np.arange(rows.shape[1])] = True
 
     def unwritten(self, offsets, nbytes):
         """Which of the accesses read a byte that nobody wrote."""

@@ -21,11 +21,17 @@ class Clocks:
     def __init__(self, machine, granule):
         self.machine, self.granule = machine, granule
         warps = self.warps = machine.warps_per_cluster
-        self.columns = 3 * warps + _MBARRIERS + 1  # the last one is never known: cp.async in flight
+        # After the agents: per CTA of the cluster whether it has started (1) and its newest mbarrier.init (above);
+        # whether griddepcontrol.wait was passed; and one that is never known: cp.async in flight.
+        self.first_start = 3 * warps + _MBARRIERS
+        self.grid_column = self.first_start + machine.cluster_size
+        self.columns = self.grid_column + 2
         self.own = machine.warp_of
         lanes = np.arange(machine.count)
         self.known = np.zeros((machine.count, self.columns), dtype=np.int32)
         self.known[lanes, self.own] = 1
+        self.known[lanes, self.start_column(machine.shared_rank)] = 1
+        self.inits, self.fenced_inits = 1, np.ones(machine.slots, dtype=np.int32)
         self.synced = np.zeros(machine.count, dtype=np.int32)  # own warp's clock that all its lanes have reached
         self.fenced = np.full(machine.count, -1, dtype=np.int64)  # time of the lane's last generic-to-async proxy fence
         self.time = 0
@@ -52,6 +58,10 @@ class Clocks:
         used = self._mbarrier_columns
         return used.setdefault(key, 3 * self.warps + len(used) % _MBARRIERS)
 
+    def start_column(self, rank):
+        """Of the CTAs `rank` of a cluster."""
+        return self.first_start + rank
+
     def tick(self, column):
         """A new operation of an asynchronous agent; returns its clock."""
         self.async_clock[column] += 1
@@ -70,6 +80,26 @@ class Clocks:
     def acquire(self, index, vector):
         self.known[index] = np.maximum(self.known[index], vector)
         self.synced[index] = np.maximum(self.synced[index], vector[self.own[index]])
+
+    def release_start(self, index, into):
+        """A relaxed arrival: it says that the CTAs run, and what fence.mbarrier_init covered, and nothing of memory."""
+        columns = slice(self.first_start, self.grid_column)
+        known = self.known[index, columns].copy()
+        slots, own = self.machine.slot_of[index], self.machine.shared_rank[index]
+        rows = np.arange(len(index))
+        known[rows, own] = np.minimum(known[rows, own], self.fenced_inits[slots])
+        np.maximum(into[columns], known.max(axis=0), out=into[columns])
+
+    def initialise(self, lane):
+        """`lane` initialises an mbarrier: the (column, clock) that others must know before they use it."""
+        self.inits += 1
+        column = self.start_column(int(self.machine.shared_rank[lane]))
+        self.known[lane, column] = self.inits
+        return column, self.inits
+
+    def fence_inits(self, index):
+        known = self.known[index, self.start_column(self.machine.shared_rank[index])]
+        np.maximum.at(self.fenced_inits, self.machine.slot_of[index], known)
 
     def warp_barrier(self, index):
         """Orders the lanes of each warp among themselves."""
@@ -214,6 +244,8 @@ class Clocks:
         lanes = np.full(len(granules), issuer)
         self._check_write(granules, lanes, False)
         self._record_write(granules, lanes, column, self.tick(column), False)
+        first = np.reshape(np.asarray(spans[0]), -1)[0]
+        self.machine.lifetimes.asynchronous(issuer, first, column, int(self.async_clock[column]))
 
     def async_read(self, issuer, spans, column, what):
         """A bulk store or WGMMA reads shared memory, issued by lane `issuer`. Returns the operation's clock."""

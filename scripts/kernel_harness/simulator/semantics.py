@@ -18,6 +18,7 @@ from . import (
     copies,
     logic,
     ptx,
+    register_pool,
     synchronization,
     tensor_copies,
     warp,
@@ -150,8 +151,8 @@ RULES = {
     "brkpt": Rule("Miscellaneous: brkpt", control.bind_nothing),
     "nanosleep": Rule("Miscellaneous: nanosleep", control.bind_nanosleep),
     "pmevent": Rule("Miscellaneous: pmevent", control.bind_nothing),
-    "setmaxnreg": Rule("Miscellaneous: setmaxnreg", control.bind_nothing),
-    "griddepcontrol": Rule(f"{_SYNC}: griddepcontrol", control.bind_nothing),
+    "setmaxnreg": Rule("Miscellaneous: setmaxnreg", register_pool.bind_setmaxnreg),
+    "griddepcontrol": Rule(f"{_SYNC}: griddepcontrol", control.bind_griddepcontrol),
     # Synchronisation and warps
     "bar": Rule(f"{_SYNC}: bar, barrier; bar.warp.sync", synchronization.bind_bar),
     "barrier": Rule(f"{_SYNC}: barrier, barrier.cluster", synchronization.bind_bar),

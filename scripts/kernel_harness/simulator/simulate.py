@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import ptx
-from .findings import SimulationError, SimulationReport
+from .findings import Finding, SimulationError, SimulationReport
 from .global_races import GlobalRaces
+from .legality import UNKNOWN, LaunchOptions, launch_problems
 from .machine import Machine
 from .parser import parse
 
@@ -23,6 +24,7 @@ class Launch:
     cluster: tuple
     shared_bytes: int
     parameters: tuple  # bytes per kernel parameter
+    options: LaunchOptions = UNKNOWN
 
     @property
     def threads_per_cta(self):
@@ -65,7 +67,7 @@ class Program:
         for variable in [v for v in shared if not v.nbytes]:  # extern arrays share what the launch asks for
             offset = -(-offset // variable.align) * variable.align
             self.shared_offsets[variable.name] = offset
-        self.shared_bytes = offset + launch.shared_bytes
+        self.static_shared_bytes, self.shared_bytes = offset, offset + launch.shared_bytes
         for variable in variables.values():
             if variable.space in ("global", "const"):
                 self.globals[variable.name] = memory.allocate(
@@ -141,30 +143,36 @@ def _register_names(instruction):
     return found
 
 
-def _check_launch(kernel, launch):
-    """Refuses what the driver would refuse."""
-    if not 1 <= launch.threads_per_cta <= 1024:
-        raise SimulationError(f"a block of {launch.block} threads cannot be launched; 1 to 1024 threads are possible")
-    required = kernel.directives.get("reqntid")
-    if required and tuple(required) + (1,) * (3 - len(required)) != tuple(launch.block):
-        raise SimulationError(f"kernel {kernel.name} was compiled for a block of {required}, not {launch.block}")
-    if any(g % c for g, c in zip(launch.grid, launch.cluster, strict=True)):
-        raise SimulationError(f"the grid {launch.grid} is not a multiple of the cluster {launch.cluster}")
-    if len(launch.parameters) != len(kernel.parameters):
-        raise SimulationError(
-            f"kernel {kernel.name} takes {len(kernel.parameters)} parameters, not {len(launch.parameters)}"
-        )
+def _refused(program, launch, report):
+    """Would the driver refuse this launch? Then the report says why, at the kernel's first line."""
+    first = next((i for i in program.kernel.instructions if program.source(i.location)[1]), None)
+    file, line = program.source(first.location) if first else (None, None)
+    for problem in launch_problems(program.module, program.kernel, launch, program.static_shared_bytes, launch.options):
+        report.findings.append(Finding("illegal-launch", problem, file, line, program.kernel.name, (), ()))
+    return bool(report.findings)
 
 
-def simulate(ptx_text, kernel, grid, block, cluster, shared_bytes, params, memory, profile=None, wave_lanes=WAVE_LANES):
+def simulate(
+    ptx_text,
+    kernel,
+    grid,
+    block,
+    cluster,
+    shared_bytes,
+    params,
+    memory,
+    profile=None,
+    wave_lanes=WAVE_LANES,
+    options=None,
+):
     """Runs one launch to its end and returns a SimulationReport; `memory` is changed in place.
 
     kernel: entry name, or None when the module has one entry. grid, block, cluster: (x, y, z). shared_bytes: dynamic
     shared memory. params: one bytes-like value per kernel parameter, at least as long as the parameter. profile: a
     Profile that collects counters per source line. wave_lanes: threads that run together, in whole CTAs; CTAs that
-    wait for each other must fit. Raises
-    UnsupportedInstruction when the kernel reaches what is not implemented, PtxSyntaxError, or SimulationError for a
-    launch that a driver would refuse.
+    wait for each other must fit. options: LaunchOptions. A launch that the driver would refuse is reported as
+    illegal-launch and not run. Raises UnsupportedInstruction when the kernel reaches what is not implemented,
+    PtxSyntaxError, or SimulationError.
     """
     module = _MODULES.get(ptx_text)
     if module is None:
@@ -174,17 +182,21 @@ def simulate(ptx_text, kernel, grid, block, cluster, shared_bytes, params, memor
     if kernel is None:
         (kernel,) = module.kernels
     entry = module.kernels[kernel]
+    if len(params) != len(entry.parameters):
+        raise SimulationError(f"kernel {kernel} takes {len(entry.parameters)} parameters, not {len(params)}")
     launch = Launch(
         tuple(grid),
         tuple(block),
         tuple(cluster),
         shared_bytes,
         tuple(bytes(value)[: parameter.nbytes] for value, parameter in zip(params, entry.parameters, strict=True)),
+        options or UNKNOWN,
     )
-    _check_launch(entry, launch)
     report = SimulationReport(kernel, module.target)
     report.counters["ctas"] = launch.grid[0] * launch.grid[1] * launch.grid[2]
     program = Program(module, entry, memory, launch)
+    if _refused(program, launch, report):
+        return report
     with np.errstate(all="ignore"):
         _run(program, launch, memory, report, profile, wave_lanes)
     return report

@@ -28,7 +28,7 @@ def bind_bar(machine, instruction):
 
         return warp_sync
     mods.flag("cta")
-    mods.flag("aligned")
+    aligned = mods.flag("aligned") or instruction.opcode == "bar"
     action = mods.take("sync", "arrive", "red")
     operands = list(instruction.operands)
     reduction = mods.take("popc", "and", "or")
@@ -42,7 +42,8 @@ def bind_bar(machine, instruction):
         machine.barriers.arrive(lanes, identifiers, counts, action == "sync")
         return RESCHEDULE if action == "sync" else None
 
-    return step
+    # Where the barrier is .aligned, as every bar is, all threads of a warp execute it, so it waits for its warp mates.
+    return (lambda lanes: machine.collective(lanes, 0xFFFFFFFF, step)) if aligned else step
 
 
 def _bind_reduction(machine, mods, reduction, operands):
@@ -68,11 +69,11 @@ def _bind_reduction(machine, mods, reduction, operands):
 
 
 def _bind_cluster(machine, mods):
-    action = mods.take("arrive", "wait")
+    action, relaxed = mods.take("arrive", "wait"), mods.flag("relaxed")
     mods.skip("aligned", *ORDERING)
     mods.done()
     if action == "arrive":
-        return lambda lanes: machine.barriers.cluster_arrive(lanes, True)
+        return lambda lanes: machine.barriers.cluster_arrive(lanes, not relaxed)
     return lambda lanes: machine.barriers.cluster_wait(lanes)
 
 
@@ -84,6 +85,21 @@ def shared_offsets(machine, space, addresses, index, nbytes, verb):
     for _, positions, found, shared in parts:
         if shared:
             offsets[positions] = found
+    return offsets
+
+
+def mbarrier_offsets(machine, space, addresses, index, waits=False):
+    """shared_offsets of mbarriers, which lie on 8 bytes and are waited for in their own CTA alone."""
+    offsets = shared_offsets(machine, space, addresses, index, 8, "uses an mbarrier of")
+    if (addresses % np.uint64(8)).any():
+        lane = int(index[np.flatnonzero(addresses % np.uint64(8))[0]])
+        machine.find("misaligned", "an mbarrier must lie on a multiple of 8 bytes (PTX ISA, mbarrier)", lane)
+    remote = np.flatnonzero((offsets >= 0) & (offsets // machine.shared.stride != machine.slot_of[index]))
+    if waits and len(remote):
+        message = "waits for an mbarrier of another CTA; only its own CTA can (PTX ISA, mbarrier.test_wait, try_wait)"
+        machine.find("illegal-operand", message, int(index[remote[0]]))
+    inside = offsets >= 0
+    machine.lifetimes.access(index[inside], offsets[inside])
     return offsets
 
 
@@ -115,7 +131,7 @@ def bind_mbarrier(machine, instruction):
 
     def per_barrier(lanes):
         index = lanes.index
-        offsets = shared_offsets(machine, space, addresses_of(index), index, 8, "uses an mbarrier of")
+        offsets = mbarrier_offsets(machine, space, addresses_of(index), index, action.endswith("_wait"))
         for offset in np.unique(offsets[offsets >= 0]):
             yield int(offset), index[offsets == offset]
 
@@ -132,7 +148,7 @@ def bind_mbarrier(machine, instruction):
             if action == "init":
                 barriers.initialise(offset, int(values[0][lane]), lane)
                 continue
-            barrier = barriers.get(offset, lane)
+            barrier = barriers.get(offset, index)
             if action == "inval":
                 barriers.mbarriers.pop(offset)
             elif action in ("expect_tx", "complete_tx"):
@@ -156,7 +172,7 @@ def _bind_wait(machine, per_barrier, values, store, parity, suspends):
     def step(lanes):
         barriers, blocked = machine.barriers, np.zeros(machine.count, dtype=bool)
         for offset, index in per_barrier(lanes):
-            barrier = barriers.get(offset, int(index[0]))
+            barrier = barriers.get(offset, index)
             for value in np.unique(values[index]):
                 mine = index[values[index] == value]
                 # Parity P asks for the last phase of parity P: it is complete once the current phase has the other.
@@ -185,9 +201,12 @@ def bind_fence(machine, instruction):
     mods = Modifiers(instruction)
     proxy = mods.flag("proxy")
     asynchronous = mods.flag("async") or any(m.startswith("async") for m in mods.left)
-    mods.skip("async", "async::generic", "mbarrier_init", "alias", "tensormap::generic", "sync_restrict::*")
+    initialises = mods.flag("mbarrier_init")
+    mods.skip("async", "async::generic", "alias", "tensormap::generic", "sync_restrict::*")
     mods.skip("global", "shared", "shared::cta", "shared::cluster", "sc", "gl", *ORDERING, *SCOPES)
     mods.done()
     if proxy and asynchronous:
         return lambda lanes: machine.clocks.proxy_fence(lanes.index)
+    if initialises:
+        return lambda lanes: machine.clocks.fence_inits(lanes.index)
     return lambda lanes: None

@@ -13,7 +13,8 @@ from . import numerics as nm
 from .access import address_reader, load, locate, report_outside
 from .copies import bulk_read, complete, multicast_targets, share_bulk_read
 from .findings import UnsupportedInstruction
-from .memory import CTA_SHIFT
+from .legality import tensor_map_problems
+from .memory import CTA_SHIFT, LOCAL_WINDOW, PARAMETER_WINDOW
 from .operands import Modifiers
 from .ptx import type_bytes
 from .synchronization import _values, shared_offsets
@@ -107,7 +108,15 @@ def _elements(tensor_map, coordinates, shared_address):
 
 def _read_map(machine, lane, address):
     row = load(machine, "generic", np.array([address], dtype=np.uint64), np.array([lane]), 128, align=64)
-    return TensorMap.decode(row[0])
+    tensor_map = TensorMap.decode(row[0])
+    if LOCAL_WINDOW <= int(address) < PARAMETER_WINDOW:
+        message = (
+            "a tensor map in local memory: it must be a __grid_constant__, constant or global (PTX ISA, tensormap)"
+        )
+        machine.find("illegal-operand", message, int(lane))
+    for problem in tensor_map_problems(tensor_map):
+        machine.find("illegal-operand", problem, int(lane))
+    return tensor_map
 
 
 def bind_tensor(machine, instruction, mods: Modifiers, reduces):
@@ -144,9 +153,6 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
             if len(at) != len(tensor_map.dims):
                 message = f"a {len(at)}-dimensional copy uses a tensor map of {len(tensor_map.dims)} dimensions"
                 machine.find("out-of-bounds", message, int(lane))
-            if at[0] * tensor_map.element_bytes % 16:
-                message = f"the innermost coordinate of a tensor copy, {at[0]}, is not a multiple of 16 bytes"
-                machine.find("misaligned", message, int(lane))
             if start % 128:
                 message = f"a tensor copy needs a shared address that is a multiple of 128, not 0x{start:x}"
                 machine.find("misaligned", message, int(lane), start)
@@ -196,6 +202,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks):
                 )
             if machine.global_races.active:
                 machine.global_races.read(machine, buffer, offsets, size, lanes[positions])
+            machine.lifetimes.dependent(buffer, lanes[positions], offsets, size, "a tensor copy reads")
             data[chosen[positions]] = buffer.gather(offsets, size)
     base = start & ~((1 << CTA_SHIFT) - 1)
     destinations = (
@@ -248,6 +255,7 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
         rows = data[positions]
         if machine.global_races.active:
             machine.global_races.write(machine, buffer, there, size, lanes[positions], rows)
+        machine.lifetimes.dependent(buffer, lanes[positions], there, size, "a tensor copy writes")
         if reduction:
             rows = _reduce(reduction, tensor_map.element, buffer.gather(there, size), rows)
         buffer.scatter(there, rows)

@@ -9,6 +9,8 @@ import re
 import numpy as np
 
 from . import ptx
+from .findings import UnsupportedInstruction
+from .legality import descriptor_problem
 from .memory import CTA_SHIFT
 from .operands import Modifiers
 from .synchronization import _values, shared_offsets
@@ -45,6 +47,10 @@ def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
 def _tile(machine, lane, descriptor, rows, k, kind, transposed):
     """An operand tile (rows, k) as float values, and the offsets of its chunks in the shared buffer."""
     size = ELEMENT_BITS[kind] // 8
+    if problem := descriptor_problem(int(descriptor), _SWIZZLES[int(descriptor) >> 62 & 3]):
+        machine.find("illegal-operand", problem, int(lane))
+    if int(descriptor) >> 49 & 7:
+        raise UnsupportedInstruction("a wgmma descriptor with a base offset is not implemented in the simulator")
     chunks = chunk_addresses(int(descriptor), rows, k * size, k, size, transposed)
     window = int(machine.shared_rank[lane]) << CTA_SHIFT
     # The descriptor holds 18 bits of the address, which reach all of shared memory.
@@ -185,8 +191,24 @@ def _units(machine, lanes, *descriptors):
             continue
         group = int(machine.slot_of[lane]), int(machine.thread_of[lane]) // 128
         given = tuple(None if values is None else int(values[lane]) for values in descriptors)
+        before, _ = machine.wgmma_history.get(warp, (0, 0))
+        machine.wgmma_history[warp] = hash((before, machine.current, given)), machine.current
         units.setdefault((group, given), []).append(warp)
     return [np.array(warps) for warps in units.values()]
+
+
+def check_alike(machine):
+    """All threads have exited: did the four warps of each warpgroup execute the same wgmma and descriptors?"""
+    per_cta, history = machine.lanes_per_cta // 32, machine.wgmma_history
+    for warp, (digest, pc) in history.items():
+        first = warp - warp % per_cta % 4
+        if first + 4 > (warp // per_cta + 1) * per_cta or any(
+            history.get(w, (0,))[0] != digest for w in range(first, first + 4)
+        ):
+            message = (
+                "the four warps of a warpgroup do not execute the same wgmma with the same descriptors (PTX ISA, wgmma)"
+            )
+            machine.find("illegal-operand", message, 32 * warp, pc=pc)
 
 
 def _issue(machine, warps, spans, accumulators):

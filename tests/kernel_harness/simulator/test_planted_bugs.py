@@ -6,55 +6,11 @@ import kernel_harness.simulator
 import lane_corpus
 import numpy as np
 import pytest
-from kernel_harness.simulator import Memory, Profile, SimulationError, UnsupportedInstruction, machine, simulate
+from kernel_harness.simulator import Profile, SimulationError, UnsupportedInstruction, machine
 from kernel_harness.simulator.tensor_copies import TensorMap
-from lane_corpus import HEADER
+from one_kernel import THREADS, expect, expect_clean, run, without
 
 pytestmark = pytest.mark.cpu
-
-THREADS = 128
-_DECLARATIONS = """
-    .reg .b32 t, i, n; .reg .b32 x<40>; .reg .b64 w<20>; .reg .pred q<8>; .reg .b16 h<4>;
-    .shared .align 1024 .b8 smem[4096];
-    mov.u32 t, %tid.x; mov.u32 i, %ctaid.x; mov.u32 n, %ntid.x; mad.lo.u32 i, i, n, t;
-    ld.param.u64 w0, [p0]; ld.param.u64 w1, [p1]; mov.u32 x10, smem;
-    shl.b32 x11, t, 2; add.u32 x11, x10, x11; mul.wide.u32 w2, i, 4; add.s64 w3, w0, w2; add.s64 w4, w1, w2; setp.eq.u32 q0, t, 0;
-"""
-
-
-def run(
-    lines, grid=1, threads=THREADS, source_words=None, uninitialised_output=True, extra="", params=(), profile=None
-):
-    """Runs the body `lines`, line 1 first, on out (p0) and in (p1), one word per thread. Returns (report, out)."""
-    body = "\n".join(f".loc 1 {number} 0\n{line}" for number, line in enumerate(lines, 1))
-    declared = "".join(f", .param .align 64 .b8 m{j}[128]" for j in range(len(params)))
-    text = f'{HEADER}.visible .entry test(.param .u64 p0, .param .u64 p1{declared})\n{{{_DECLARATIONS}{extra}\n{body}\nret;\n}}\n.file 1 "kernel.py"\n'
-    memory = Memory()
-    out = memory.allocate(4 * threads * grid, "out", written=not uninitialised_output)
-    source = memory.allocate(4 * (source_words or threads * grid), "in", written=True)
-    source.data.view(np.uint32)[:] = np.arange(len(source.data) // 4)
-    addresses = [out.base.to_bytes(8, "little"), source.base.to_bytes(8, "little")]
-    given = addresses + [make(out.base, source.base) for make in params]
-    report = simulate(text, None, (grid, 1, 1), (threads, 1, 1), (1, 1, 1), 0, given, memory, profile)
-    return report, out.data.view(np.uint32).copy()
-
-
-def expect(lines, kind, line, words=(), **options):
-    """The first finding is of `kind` at `line`, and its message holds `words`."""
-    report, _ = run(lines, **options)
-    assert report.findings, "nothing was found"
-    first = report.findings[0]
-    assert (first.kind, first.line, first.file) == (kind, line, "kernel.py"), str(first)
-    for word in words:
-        assert word in str(first), str(first)
-    return report
-
-
-def expect_clean(lines, **options):
-    report, out = run(lines, **options)
-    assert report.clean, "\n".join(map(str, report.findings))
-    return out
-
 
 # Memory ----------------------------------------------------------------------------------------------------------
 
@@ -106,10 +62,6 @@ def test_uninitialised_global_memory():
 
 EXCHANGE = ["st.shared.b32 [x11], t;", "bar.sync 0;", "xor.b32 x12, t, 127; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;",
             "ld.shared.b32 x1, [x12];", "st.global.b32 [w3], x1;"]  # fmt: skip
-
-
-def without(lines, number):
-    return [*lines[: number - 1], "", *lines[number:]]
 
 
 def test_exchange_is_clean():
@@ -266,7 +218,7 @@ def test_flag_that_another_cta_sets(monkeypatch):
     lines = ["setp.ge.u32 q1, i, 128; @q1 st.release.gpu.global.b32 [w0], 7; @q1 bra END;",
              "LOOP: ld.acquire.gpu.global.b32 x1, [w0]; setp.ne.u32 q2, x1, 7; @q2 bra LOOP;", "END:"]  # fmt: skip
     expect_clean(lines, grid=2, uninitialised_output=False)
-    monkeypatch.setattr(kernel_harness.simulator.simulate, "__defaults__", (None, 128))
+    monkeypatch.setattr(kernel_harness.simulator.simulate, "__defaults__", (None, 128, None))
     with pytest.raises(SimulationError, match="wave_lanes"):
         run(lines, grid=2, uninitialised_output=False)
 
