@@ -1,12 +1,15 @@
 # make demo   verify templates/elementwise.py: on a GPU, or compiled and simulated without one
 # make test   every check that this machine can run
+# make references         every block, name and path of references/ and SKILL.md, JAX included, on the pinned nvidia-cutlass-dsl
+# make references-latest  the same on its newest release, in a venv of its own; what fails has changed since the pinned one
 # make corpus the verifier against its corpus of cheating, wrong and honest kernels
 PYTHON ?= python3
 VENV ?= .venv
+LATEST ?= .venv-latest
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test corpus lint package clean
+.PHONY: demo test corpus references references-latest lint package clean
 
 demo: $(INSTALLED)
 	@if nvidia-smi >/dev/null 2>&1; then \
@@ -21,6 +24,15 @@ test: $(INSTALLED)
 
 corpus: $(INSTALLED)
 	$(BIN)/python tests/corpus.py
+
+references: $(VENV)/.jax
+	$(BIN)/python -m pytest tests/references tests/test_skill.py
+
+references-latest:
+	$(MAKE) $(LATEST)/.jax VENV=$(LATEST)
+	PIP_CONSTRAINT= $(LATEST)/bin/python -m pip install --quiet --upgrade "$$(tail -n 1 $(LATEST)/requirements.txt)"
+	$(LATEST)/bin/python -m pip list | grep -i cutlass
+	$(LATEST)/bin/python -m pytest tests/references tests/test_skill.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -37,5 +49,9 @@ $(INSTALLED): pyproject.toml scripts/kernel_harness/flavour.py
 	$(BIN)/python scripts/kernel_harness/flavour.py --check
 	@touch $@
 
+$(VENV)/.jax: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet "jax>=0.6"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) dist .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LATEST) dist .pytest_cache .ruff_cache

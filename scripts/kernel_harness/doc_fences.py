@@ -6,6 +6,7 @@ The tag of a block says what must hold:
     ```python sm_100a    runs, compiled for that arch
     ```python NAME=value runs with that environment variable (the DSL reads its own when it is imported)
     ```python gpu        compiles as Python here; runs where there is a GPU
+    ```python jax        compiles as Python here; runs where JAX is installed (`make references` installs it)
     ```python fails      must raise; the next ```text block is part of what it prints
     ```python kernel     a whole kernel file: verify_kernel.py --compile-only must pass it
     ```text              right after a python block: its exact standard output
@@ -33,7 +34,7 @@ from pathlib import Path
 
 DEFAULT_ARCH = "sm_90a"
 LANGUAGES = ("python", "text", "console", "yaml", "json")
-MODES = ("gpu", "fails", "kernel")
+MODES = ("gpu", "jax", "fails", "kernel")
 # How a page abbreviates a module, as in `from cutlass.cute.nvgpu import cpasync`.
 MODULES = {
     "cutlass": "cutlass",
@@ -162,7 +163,7 @@ def _run_group(fences: list[Fence], seconds: int) -> dict[str, Outcome]:
         for fence in fences:
             path = Path(folder, f"{fence.name}.py")
             path.write_text("\n" * (fence.line - 1) + fence.body, encoding="utf-8")
-            jobs.append({"name": fence.name, "path": str(path), "compile_only": fence.mode == "gpu"})
+            jobs.append({"name": fence.name, "path": str(path), "mode": fence.mode})
         chosen = dict(variable.split("=", 1) for variable in fences[0].environment)
         environment = {**os.environ, **chosen, "PYTHONHASHSEED": "0", "COLUMNS": "110"}
         done = subprocess.run(
@@ -246,7 +247,7 @@ def _run_one(job: dict, files: list[Path], seconds: int) -> None:
     signal.alarm(seconds)
     status = 0
     try:
-        if job["compile_only"] and not _has_gpu():
+        if not _can_run(job["mode"]):
             compile(Path(job["path"]).read_text(encoding="utf-8"), job["path"], "exec")
         else:
             spec = importlib.util.spec_from_file_location(job["name"], job["path"])
@@ -262,10 +263,12 @@ def _run_one(job: dict, files: list[Path], seconds: int) -> None:
     os._exit(status)
 
 
-def _has_gpu() -> bool:
-    import torch
+def _can_run(mode: str) -> bool:
+    if mode == "gpu":
+        import torch
 
-    return torch.cuda.is_available()
+        return torch.cuda.is_available()
+    return mode != "jax" or importlib.util.find_spec("jax") is not None
 
 
 if __name__ == "__main__":
