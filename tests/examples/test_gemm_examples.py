@@ -13,6 +13,7 @@ pytestmark = pytest.mark.compile
 CASES = {
     "gemm_batched.py": ["odd", "shared_a"],
     "gemm_grouped.py": ["ragged", "nobody"],
+    "gemm_fp8_block_scaled.py": ["odd"],
 }
 
 
@@ -41,6 +42,10 @@ def refusals():
     def bf16(*shape):
         return torch.zeros(shape, dtype=torch.bfloat16)
 
+    def fp8(*shape):
+        return torch.zeros(shape).to(torch.float8_e4m3fn)
+
+    one, rows, columns = torch.ones(1, 2), torch.ones(8, 2), torch.ones(2, 8).mT
     ends = torch.tensor([4, 4, 9], dtype=torch.int32)
     return [
         ("gemm_batched.py", (bf16(2, 8, 8).float(), bf16(2, 8, 8)), "must be bfloat16 or float16"),
@@ -54,6 +59,12 @@ def refusals():
         ("gemm_grouped.py", (bf16(9, 12), bf16(3, 8, 12), ends), "pad x and w with zeros along K"),
         ("gemm_grouped.py", (bf16(8, 9).mT, bf16(3, 8, 8), ends), "contiguous rows at multiples of 16 bytes"),
         ("gemm_grouped.py", (bf16(9, 8), bf16(3, 8, 8), ends), "on one CUDA device"),
+        ("gemm_fp8_block_scaled.py", (bf16(8, 144), columns, fp8(8, 144), one), "float8_e4m3fn"),
+        ("gemm_fp8_block_scaled.py", (fp8(8, 136), columns, fp8(8, 136), one), "pad a and b with zeros along K"),
+        ("gemm_fp8_block_scaled.py", (fp8(8, 144), one, fp8(8, 144), one), r"scale_a must be float32 \(8, 2\)"),
+        ("gemm_fp8_block_scaled.py", (fp8(8, 144), rows, fp8(8, 144), one), r"scale_a.mT.contiguous\(\).mT"),
+        ("gemm_fp8_block_scaled.py", (fp8(144, 8).mT, columns, fp8(8, 144), one), "contiguous along K"),
+        ("gemm_fp8_block_scaled.py", (fp8(8, 144), columns, fp8(8, 144), one), "on one CUDA device"),
     ]
 
 
