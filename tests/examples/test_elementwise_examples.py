@@ -13,8 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.compile
 
 CASES = {
+    "adamw.py": ["n=10007", "bf16 parameter", "misaligned"],
     "dropout.py": ["seed and offset of 64 bits", "misaligned"],
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
+    "swiglu.py": ["33x24", "5x7", "strided"],
     "transpose.py": ["72x200", "65x67", "fp32"],
 }
 
@@ -63,3 +65,19 @@ def test_dropout_equals_its_reference_bit_for_bit():
     assert answer["findings"] == []
     assert answer["launches"] == 1
     assert answer["errors"] == [0]
+
+def test_the_reference_of_adamw_is_that_of_torch():
+    import torch
+
+    adamw = load("adamw.py")
+    param, _, exp_avg, exp_avg_sq, _, lr, beta1, beta2, eps, decay, _ = adamw.get_inputs((7, 5), device="cpu")
+    weight = torch.nn.Parameter(param.clone())
+    optimizer = torch.optim.AdamW([weight], lr, (beta1, beta2), eps, decay)
+    exp_avg.zero_()
+    exp_avg_sq.zero_()
+    for step in range(1, 5):
+        weight.grad = torch.randn_like(weight)
+        optimizer.step()
+        adamw.reference_fn(param, weight.grad, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps, decay)
+
+    torch.testing.assert_close(param, weight.detach())
