@@ -10,6 +10,7 @@ Reads scripts/kernel_harness/nvidia_examples.yaml; nothing is downloaded. Exit c
 a difference.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
         return _check(options)
     if options.learning_path:
         return _learning_path(options)
+    options.op, options.arch = _operation(options.op), _arch(options.arch)
     if not (options.word or options.op or options.arch):
         topics = ", ".join(nvidia_examples.operations())
         raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
@@ -41,11 +43,27 @@ def main(argv: list[str] | None = None) -> ExitCode:
     return _emit(options, rows, ("example", "archs", "operations", "teaches"), {"examples": found})
 
 
+def _operation(op: str | None) -> str | None:
+    known = nvidia_examples.operations()
+    if op and op.lower() not in known:
+        raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; without --op all texts are searched")
+    return op and op.lower()
+
+
+def _arch(arch: str | None) -> str | None:
+    """`sm_90a` from sm_90a, sm90a or 90a."""
+    match = re.fullmatch(r"(?:sm_?)?(\d+[af]?)", arch.lower()) if arch else None
+    known = nvidia_examples.archs()
+    if arch and (not match or not any(name.rstrip("af") == f"sm_{match[1]}".rstrip("af") for name in known)):
+        raise cli.UsageError(f"--arch {arch}: there are examples for {', '.join(known)}")
+    return f"sm_{match[1]}" if match else None
+
+
 def _learning_path(options) -> ExitCode:
     paths = nvidia_examples.load()["learning_paths"]
-    if options.learning_path not in paths:
+    if options.learning_path.upper() not in paths:
         raise cli.UsageError(f"--learning-path is one of {', '.join(paths)}")
-    path = paths[options.learning_path]
+    path = paths[options.learning_path.upper()]
     rows = [(n, nvidia_examples.url(step["path"]), step["question"]) for n, step in enumerate(path["steps"], start=1)]
     return _emit(options, rows, ("step", "example", "question"), {"learning_path": path})
 

@@ -28,8 +28,10 @@ def main(argv: list[str] | None = None) -> ExitCode:
     parser.add_argument("--full", action="store_true", help=f"whole docstrings, not their first {DOC_LINES} lines")
     cli.add_output(parser)
     options = parser.parse_args(argv)
-    if (options.name is None) == (options.grep is None):
+    if bool(options.name) == bool(options.grep):
         raise cli.UsageError("give either a NAME or --grep WORD")
+    if options.name:
+        options.name = _name(options.name)
     cli.check_output(options.output)
     try:
         index = api_index.load()
@@ -37,6 +39,14 @@ def main(argv: list[str] | None = None) -> ExitCode:
         raise cli.UndecidedError(str(error)) from error
     found = _grep(index, options) if options.grep else index.find(options.name)
     return _report(index, options, found)
+
+
+def _name(text: str) -> str:
+    """The dotted name in what was typed (`cute.copy(` is a name, two words are none). Raises UsageError."""
+    name = text.split("(")[0].strip(" .")
+    if not name.replace(".", "_").isidentifier() or ".." in name:
+        raise cli.UsageError(f"{text!r} is no API name such as cute.copy; --grep WORD searches in names and docstrings")
+    return name
 
 
 def _grep(index, options):

@@ -122,8 +122,8 @@ def changes() -> list[dict]:
 
 
 def changes_of(name: str) -> list[dict]:
-    """The changes that name `name`, given in any form (`make_fragment`, `cute.make_fragment`, ...)."""
-    leaf = "." + name.rsplit(".", 1)[-1]
+    """The changes that name `name`, given in any form (`make_fragment`, `cute.make_fragment`, `__syncthreads`)."""
+    leaf = "." + name.rsplit(".", 1)[-1].lstrip("_")
     known = [change for change in changes() if expand(change["name"]) == expand(name)]
     return known or [change for change in changes() if ("." + change["name"]).endswith(leaf)]
 

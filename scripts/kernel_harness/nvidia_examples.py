@@ -40,6 +40,12 @@ def operations() -> list[str]:
     return sorted({op for example in load()["examples"] for op in example["ops"]})
 
 
+def archs() -> list[str]:
+    """All architectures that examples are written for."""
+    found = {arch for example in load()["examples"] for arch in example["archs"]} - {"any"}
+    return sorted(found, key=lambda arch: (len(arch), arch))
+
+
 def url(path: str) -> str:
     """Where to read an indexed example, at the commit that the index describes."""
     index, kind = load(), "blob" if Path(path).suffix else "tree"

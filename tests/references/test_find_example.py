@@ -40,6 +40,25 @@ def test_finds_where_an_old_path_went(old):
     assert [example["path"] for example in answer["examples"]] != []
 
 
+@pytest.mark.parametrize(("arguments", "says"), [
+    (("--op", "gem"), "filed under aot, attention"),
+    (("--arch", "sm_95"), "there are examples for sm_80"),
+    (("--learning-path", "Z"), "one of A, B, C, H"),
+    ((), "a WORD, --op or --arch"),
+])  # fmt: skip
+def test_bad_input_gets_a_sentence(arguments, says):
+    """What the index cannot know is a usage error that lists what it knows."""
+    done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_an_arch_may_be_written_in_short():
+    """sm90, GEMM and sm_90a, gemm are the same question."""
+    assert _find("--op", "GEMM", "--arch", "sm90a") == _find("--op", "gemm", "--arch", "sm_90a")
+
+
 def test_nothing_found_is_said():
     """No match is exit code 1, not an empty success."""
     assert _find("no-such-kernel")[0] == 1
