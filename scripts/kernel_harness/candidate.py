@@ -57,7 +57,7 @@ def load(path: str, folder: str, interpret: bool = False, simulate: str = "") ->
     reference_guard.forbid(_file)
     if _file.module.kernel_fn is not _file.kernel_fn:
         return {"contract": f"{path}: kernel_fn changed while the file was loaded"}
-    return {
+    facts = {
         "replaced": _snapshot.replaced_functions(),
         "changed_files": _snapshot.changed_files(),
         "process": _snapshot.changed_process(),
@@ -67,6 +67,9 @@ def load(path: str, folder: str, interpret: bool = False, simulate: str = "") ->
         "python_threads": [],
         "kernels_defined": census.kernels_defined(_file.module),
     }
+    if not interpret and not simulate and torch.cuda.is_available():
+        torch.cuda.synchronize()  # makes the CUDA context while the oracle draws its inputs
+    return facts
 
 
 def call(
@@ -80,7 +83,6 @@ def call(
     trace: bool = False,
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
-    device: str | None = None,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -89,15 +91,15 @@ def call(
     non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     """
-    entry = prepare(bundle, slot, refresh, device, embed)
+    entry = prepare(bundle, slot, refresh, None, embed)
     on_gpu = any(t.is_cuda for t in entry.storages.values())
     state, threads = integrity.numeric_state(), integrity.thread_count()
     versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
     arguments = list(entry.inputs)
     facts: dict = {}
     try:
-        poison_next(list(expected_nbytes), poison, device or _device(entry))
         with _on_stream(stream if on_gpu else "default") as side:
+            poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
             _watch.start()
@@ -106,7 +108,8 @@ def call(
                 if trace:
                     result, facts["trace"] = trace_call(_file.kernel_fn, arguments, _file.path)
                 elif count_kernels and on_gpu:
-                    result, facts["kernels"] = census.count_kernels(_file.kernel_fn, arguments)
+                    own = census.kernels_defined(_file.module)
+                    result, facts["kernels"] = census.count_kernels(_file.kernel_fn, arguments, own)
                 else:
                     result = _file.kernel_fn(*arguments)
             facts["host_seconds"] = _clock() - started
@@ -116,12 +119,12 @@ def call(
             if side is not None:
                 side.synchronize()
         threads_now, python_threads = integrity.thread_count(), integrity.threads_of_python()
+        if on_gpu:
+            torch.cuda.synchronize()  # what a kernel did wrong on the device is raised here
     except reference_guard.ReferenceCalled:
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
         return _failure(error)
-    if on_gpu:
-        torch.cuda.synchronize()
     problem = result_problem(result)
     if problem:
         return {"problem": problem}
@@ -133,7 +136,8 @@ def call(
     busy = integrity.busy_share(_sleep) if python_threads else 0.0
     late = _prints(result)
     shared = aliases(result, entry.inputs, _file.mutates)
-    _remember(f"call {next(_call_numbers)}", result, late)
+    if not shared:
+        _remember(f"call {next(_call_numbers)}", result, late)
     facts |= {
         "deferred": early != late,
         "aliases": shared,
@@ -163,6 +167,15 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     values is laid out in the next of ``outputs``. Ends early after ``seconds``.
     """
     entry = prepare(bundle, slot, "", None)
+    try:
+        return _alternate(entry, bundle, other, outputs, count, seconds)
+    except reference_guard.ReferenceCalled:
+        return {"cheat": "kernel_fn calls reference_fn"}
+    except BaseException as error:
+        return _failure(error)
+
+
+def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: float) -> dict:
     sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
     if entry.blocks:
         sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
@@ -176,13 +189,8 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
             (alias(entry, index) if entry.blocks else entry.storages[index]).copy_(data)
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
-        try:
-            with _simulating():
-                result = _file.kernel_fn(*entry.inputs)
-        except reference_guard.ReferenceCalled:
-            return {"cheat": "kernel_fn calls reference_fn"}
-        except BaseException as error:
-            return _failure(error)
+        with _simulating():
+            result = _file.kernel_fn(*entry.inputs)
         prints = _prints(result)
         if outputs and not any(prints == old for old in seen[which]):
             if problem := result_problem(result):
@@ -200,6 +208,8 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
                 )
         if _clock() - started > seconds and call_index >= 3:
             break
+    if entry.blocks:
+        torch.cuda.synchronize()
     return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen]}
 
 
@@ -217,6 +227,8 @@ def drop(slots: list[str]) -> dict:
     for slot in slots:
         SLOTS.pop(slot, None)
     gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()  # the oracle and the judge use the same GPU
     return {}
 
 
@@ -224,9 +236,9 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
     """Capture kernel_fn on ``bundle`` in a CUDA graph; replay it on the values of ``fresh`` with poisoned results."""
     entry = prepare(bundle, slot, "", None)
     fill_device(entry)
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    captured = torch.cuda.CUDAGraph()
+    outside, stream = torch.cuda.current_stream(), torch.cuda.Stream()
+    stream.wait_stream(outside)
+    captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be counted
     try:
         with torch.cuda.stream(stream):
             for _ in range(2):
@@ -234,26 +246,37 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
         torch.cuda.synchronize()
         with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"):
             result = _file.kernel_fn(*entry.inputs)
+        captured.instantiate()
     except BaseException as error:
+        # Where a capture cannot be ended, torch.cuda.graph leaves its stream the current one.
+        torch.cuda.set_stream(outside)
         with contextlib.suppress(Exception):
             torch.cuda.synchronize()
         return {"not_capturable": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
     if problem := result_problem(result):
         return {"problem": problem}
     entry.source = values.Mapping(values.Bundle.from_json(fresh))
-    fill_device(entry)
+    try:
+        fill_device(entry)
+        _poison_results(entry, result, PATTERNS[poison])
+        captured.replay()
+        torch.cuda.synchronize()
+    except BaseException as error:
+        return _failure(error)
+    saved = _save(entry, result, output)
+    read_back(entry)
+    return {"bundle": saved, "nodes": census.graph_kernel_nodes(captured), "facts": {}}
+
+
+def _poison_results(entry: Slot, result, byte: int) -> None:
+    """Overwrite the memory of the results, but not of inputs that the kernel is meant to change."""
     mutated = [entry.inputs[i] for i in sorted(_file.mutates) if i < len(entry.inputs)]
     held = [t.untyped_storage().data_ptr() for t in leaves(mutated)]
     for tensor in leaves(result):
         if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
             start, stop = values.extent(tensor)
-            values.storage_bytes(tensor, start, stop - start).fill_(PATTERNS[poison])
+            values.storage_bytes(tensor, start, stop - start).fill_(byte)
     torch.cuda.synchronize()
-    captured.replay()
-    torch.cuda.synchronize()
-    saved = _save(entry, result, output)
-    read_back(entry)
-    return {"bundle": saved, "nodes": census.graph_kernel_nodes(captured), "facts": {}}
 
 
 @contextlib.contextmanager
@@ -282,10 +305,14 @@ class _Pending(list):
     """Fingerprints still on the GPU; comparing two reads them."""
 
     def __eq__(self, other) -> bool:
-        return [tuple(t.tolist()) for t in self] == [tuple(t.tolist()) for t in other]
+        return list(map(_numbers, self)) == list(map(_numbers, other))
 
     def __ne__(self, other) -> bool:
         return not self == other
+
+
+def _numbers(fingerprint) -> tuple:
+    return tuple(fingerprint.tolist()) if isinstance(fingerprint, torch.Tensor) else fingerprint
 
 
 def _remember(name: str, result, prints: list) -> None:

@@ -74,8 +74,12 @@ def _is_dsl_kernel(function) -> bool:
     return hasattr(function, "_dsl_cls") or hasattr(function, "_decorator_kind")
 
 
-def count_kernels(function: Callable, arguments: list) -> tuple[object, list[dict]]:
-    """Run the call under the profiler; one row a kernel name: launches, microseconds, and whether a library's."""
+def count_kernels(function: Callable, arguments: list, defined: list[str]) -> tuple[object, list[dict]]:
+    """Run the call under the profiler; one row a kernel name: launches, microseconds, and whether a library's.
+
+    defined: names of the file's own kernels, which may begin as a library's do (a Triton kernel is called as its
+    function is).
+    """
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -86,10 +90,8 @@ def count_kernels(function: Callable, arguments: list) -> tuple[object, list[dic
     for event in profiler.events():
         if event.device_type.name != "CUDA" or event.name.startswith(MEMORY_NAMES):
             continue
-        row = rows.setdefault(
-            event.name,
-            {"name": event.name[:200], "launches": 0, "us": 0.0, "library": event.name.startswith(LIBRARY_NAMES)},
-        )
+        library = event.name not in defined and event.name.startswith(LIBRARY_NAMES)
+        row = rows.setdefault(event.name, {"name": event.name[:200], "launches": 0, "us": 0.0, "library": library})
         row["launches"] += 1
         row["us"] += event.device_time
     return result, sorted(rows.values(), key=lambda row: -row["us"])

@@ -54,14 +54,14 @@ class FileChecks(CaseJudge):
         self.outcome.facts["own_share"] = own / total
         if not kernels and any(self.output_nbytes):
             self.outcome.note(f"[case {self.case}] no GPU kernel ran during the call")
-        elif own == 0 and defined:
+        elif kernels and defined and all(row["library"] for row in kernels):
             self.outcome.add(
                 "decoy",
                 f"The file defines {', '.join(defined[:3])}, but all device time went to library "
                 f"kernels ({kernels[0]['name'][:80]}).",
                 self.case,
             )
-        elif own / total < 0.5:
+        elif any(row["library"] for row in kernels) and own / total < 0.5:
             self.outcome.note(
                 f"{100 * (1 - own / total):.0f} % of the device time is a library's kernels "
                 f"({next(r['name'] for r in kernels if r['library'])[:80]})"

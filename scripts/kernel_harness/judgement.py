@@ -189,7 +189,9 @@ class CaseJudge:
             self.outcome.add("shape", problem, self.case)
             raise Stop
         if facts["deferred"]:
-            self.outcome.add("deferred", f"The result ({label}) changed after kernel_fn had returned.", self.case)
+            # Work on the legacy stream is late for a side stream's caller: a mistake, no attempt to hide time.
+            check = "stream" if decisive == "stream" else "deferred"
+            self.outcome.add(check, f"The result ({label}) changed after kernel_fn had returned.", self.case)
         self._check_memory(label, facts, source, work, expected)
         for comparison in self._comparisons(result, expected):
             self.outcome.comparisons.append({"case": self.case, "trial": label, **comparison.to_json()})

@@ -7,16 +7,18 @@ once more on inputs that moved by one float32 rounding (``moved``, see compare.p
 from __future__ import annotations
 
 import contextlib
+import inspect
 import random
 from pathlib import Path
 
 import torch
 
-from . import integrity, simulation, values
+from . import integrity, shrinking, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
+CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
 _file: KernelFile | None = None
@@ -116,6 +118,9 @@ def reference(bundle: dict, folder: str, name: str, golden: bool = True) -> dict
             outputs = {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
             answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
     answer["replaced"] = _snapshot.replaced_functions()
+    arguments = widened = result = outputs = None
+    if torch.cuda.is_initialized() and torch.cuda.memory_reserved() > CACHE_LIMIT_BYTES:
+        torch.cuda.empty_cache()  # the kernel's process uses the same GPU
     return answer
 
 
@@ -209,7 +214,8 @@ def _tensors(value) -> list[torch.Tensor]:
 
 
 def _device_of(made) -> str:
-    return next((str(t.device) for t in _leaves(made) if isinstance(t, torch.Tensor) and t.dim()), "cpu")
+    """The GPU that any input is on, else "cpu": scalars of no dimension may lie on the CPU beside tensors on a GPU."""
+    return next((str(t.device) for t in _tensors(made) if t.is_cuda), "cpu")
 
 
 def _count(function, made) -> float | None:
@@ -257,4 +263,26 @@ def _forbidden_kernel(*_args, **_kwargs):
     raise _KernelCalled
 
 
-HANDLERS = {"load": load, "inputs": inputs, "reference": reference}
+def shrink(case: str, limit: int, kept: list[str]) -> dict:
+    """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
+    given = _file.cases[case]
+    parameters = inspect.signature(_file.get_inputs).parameters.values()
+    sizes = {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
+
+    def size_of(keywords: dict) -> int:
+        with _pretending():
+            storages = [t.untyped_storage() for t in _tensors(_file.get_inputs(**keywords))]
+        return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+    before = {**sizes, **given}
+    after = shrinking.shrink(before, size_of, limit, kept)
+    if after is None:
+        return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
+    name = f"{case}, shrunk"
+    _file.cases[name] = {key: value for key, value in after.items() if key in given or value != before[key]}
+    changed = [key for key, value in after.items() if value != before[key]]
+    changed.sort(key=lambda key: min(after[key]) if isinstance(after[key], (tuple, list)) else after[key])
+    return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
+
+
+HANDLERS = {"load": load, "inputs": inputs, "reference": reference, "shrink": shrink}

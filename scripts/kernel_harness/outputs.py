@@ -9,6 +9,7 @@ import torch
 from . import values
 
 OVERLAP_LIMIT_ELEMENTS = 1 << 22   # of two results together; larger ones are not compared cell by cell
+GAP_ELEMENTS = 1 << 26   # of a result whose distance from another is computed in one go
 
 
 def result_problem(result) -> str | None:
@@ -108,6 +109,14 @@ def settled(value):
 def distance(result, first) -> float:
     """Largest difference of two results, infinite where only one is a number."""
     with torch.no_grad():
-        gaps = [(a.to(torch.float64) - b.to(torch.float64)).abs().nan_to_num(nan=1e300).max().item()
-                for a, b in zip(leaves(result), leaves(first), strict=True) if a.numel() and not a.dtype.is_complex]
+        gaps = [_gap(a, b) for a, b in zip(leaves(result), leaves(first), strict=True)
+                if a.numel() and not a.dtype.is_complex]
     return max(gaps, default=0.0)
+
+
+def _gap(a: torch.Tensor, b: torch.Tensor) -> float:
+    if a.numel() > GAP_ELEMENTS:   # float64 copies of a result of gigabytes would not fit
+        if len(a) == 1:
+            return _gap(a[0], b[0])
+        return max(map(_gap, a.tensor_split(2), b.tensor_split(2)))
+    return (a.to(torch.float64) - b.to(torch.float64)).abs().nan_to_num(nan=1e300).max().item()

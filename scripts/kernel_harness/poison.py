@@ -13,12 +13,15 @@ PATTERNS = {"nan": 0xFF, "large": 0x7B}  # all-ones is NaN in every float format
 
 def poison_next(sizes: list[int], kind: str, device: str) -> None:
     """Leave recognisable bytes in memory that the next allocations of these sizes will get."""
+    limit = 2**30
     if device == "cpu":
         _poison_malloc(kind)
+    else:
+        limit = max(limit, torch.cuda.mem_get_info(device)[0] // 8)  # bytes; two blocks of each size are made
     blocks = [
         torch.full((max(size, 1),), PATTERNS[kind], dtype=torch.uint8, device=device)
         for size in sizes
-        if size < 2**30
+        if size < limit
         for _ in range(2)
     ]
     del blocks

@@ -60,11 +60,12 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
 def _inside(block: torch.Tensor, nbytes: int) -> torch.Tensor:
     """uint8 tensor (nbytes,) between the guard zones of ``block``; its own storage ends where it ends.
 
-    The block's owner keeps the memory alive: this storage does not.
+    A kernel may keep an input for as long as it likes, so the storage keeps the block alive.
     """
     if nbytes == 0:
         return torch.empty(0, dtype=torch.uint8, device=block.device)
     storage = torch._C._construct_storage_from_data_pointer(block.data_ptr() + values.GUARD_BYTES, block.device, nbytes)
+    storage.owner = block  # PyTorch keeps a storage's Python object as long as any tensor uses the storage
     return torch.empty(0, dtype=torch.uint8, device=block.device).set_(storage, 0, (nbytes,), (1,))
 
 
@@ -86,12 +87,7 @@ def fill_device(entry: Slot, late: bool = False) -> None:
 def read_back(entry: Slot) -> None:
     """Copy GPU inputs and their guard zones to the slot's file, where the judge looks at them."""
     for index, block in entry.blocks.items():
-        nbytes = entry.source.bundle.spans[index].nbytes
-        entry.source.bytes_of(index).copy_(alias(entry, index))
-        for at, side, guard in entry.source.guards():
-            if at == index:
-                start = 0 if side == "before" else values.GUARD_BYTES + nbytes
-                guard.copy_(block[start : start + values.GUARD_BYTES])
+        entry.source.guarded(index).copy_(block)
 
 
 def alias(entry: Slot, index: int) -> torch.Tensor:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/autotuner.py", "/cuda/tile/")
-NATIVE_IGNORED = ("torch", "builtins", "math", "numpy", "time", "_", "itertools", "functools", "operator", "re", "sys",
-                  "collections", "posix", "os")
+NATIVE_IGNORED = ("torch", "numpy", "_")
 
 
 def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object, dict]:
@@ -33,7 +32,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
             module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__ or ""
             if module.startswith("tvm_ffi") and not dsl:
                 dsl.append("TVM FFI")
-            elif not module.startswith(NATIVE_IGNORED):
+            elif not module.startswith(NATIVE_IGNORED) and module.partition(".")[0] not in sys.stdlib_module_names:
                 native.add(module)
 
     previous = sys.getprofile()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from . import values, variations
 from .structure import digest
 from .value_trials import ValueTrials
@@ -11,7 +13,13 @@ from .verification import CALLS, REPEATS, SEEDS, Stop
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SIMULATE_BYTES = 640 * 2**10  # of inputs with their guard zones; simulated time grows with the data touched
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
+LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
+
+
+def gpu_here() -> bool:
+    """Can this process, and so its workers, use a GPU?"""
+    return torch.cuda.is_available()
 
 
 class CaseTrials(ValueTrials):
@@ -27,6 +35,8 @@ class CaseTrials(ValueTrials):
             )
             judge.remove_files()
             return
+        if judge.spoiled:
+            judge.renew_candidate()
         if not hasattr(judge, "loaded"):
             judge.load_candidate(interpret=self.device == "cpu" and not self.settings.simulate)
             judge.loaded = True
@@ -56,29 +66,41 @@ class CaseTrials(ValueTrials):
         self._circular(expected["trace"], reply["facts"].get("trace"))
         self._census(reply["facts"])
         self._teeth(expected, first)
-        steps = [lambda: self._replay(first, work)]
-        if not self.bench:
-            steps.insert(0, lambda: self._repeat(first, expected, reply))
-        if self.settings.simulate:
-            steps = steps if reply["facts"]["host_seconds"] < SLOW_SIMULATION else []
-        elif self.thorough or (judge.full and not self.bench):
-            steps.append(lambda: self._many_calls(first))
-        for seed in range(
-            1, 1 if self.bench or self.settings.simulate else self.settings.seeds or SEEDS[self.settings.level]
-        ):
-            steps.append(lambda seed=seed: self._another_seed(seed))
-        if self.on_gpu and not self.bench:
-            steps += [lambda: self._streams(first), lambda: self._graph(first)]
-        if judge.full and not self.settings.simulate and (self.thorough or first.size < HOSTILE_BYTES):
-            steps.append(lambda: self._hostile(first))
-        if judge.full and self.thorough and not self.settings.simulate:
-            steps += [lambda: self._dependence(first, expected), lambda: self._fresh_process(first, expected)]
-        for step in steps:
+        for step in self._steps(first, expected, reply, work):
             if self.case_failed():
                 break
             step()
+            judge.remove_files(keep={first.file, work.bundle.file})
         judge.ask_candidate("drop", slots=["a", "b", "c"])
         judge.remove_files()
+
+    def _steps(self, first: Bundle, expected: dict, reply: dict, work: values.Mapping) -> list:
+        """What this case goes through after its first call, in order."""
+        judge, simulate, large = self.judge, self.settings.simulate, first.size > LARGE_BYTES
+        if simulate and reply["facts"]["host_seconds"] >= SLOW_SIMULATION:
+            return []
+        if large:
+            self.outcome.note(f"[case {self.case}] {first.size >> 20} MiB of inputs: each kind of trial once")
+        thorough = judge.full and self.thorough and not simulate and not large
+        steps = [] if self.bench else [lambda: self._repeat(first, expected, reply)]
+        steps.append(lambda: self._replay(first, work))
+        if thorough:  # what is caught in fewer calls needs no further process
+            steps.append(lambda: self._start_others(first))
+        if not simulate and not large and (self.thorough or (judge.full and not self.bench)):
+            steps.append(lambda: self._many_calls(first))
+        seeds = 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level]
+        steps += [lambda seed=seed: self._another_seed(seed) for seed in range(1, seeds)]
+        if self.on_gpu and not self.bench:
+            steps.append(lambda: self._streams(first))
+        if thorough:
+            steps.append(lambda: self._index_replay(first))
+        if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
+            steps.append(lambda: self._hostile(first))
+        if thorough:
+            steps += [lambda: self._dependence(first, expected), lambda: self._fresh_process(first, expected)]
+        if self.on_gpu and not self.bench and judge.capturable:
+            steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
+        return steps
 
     def _was_simulated(self, facts: dict) -> bool:
         simulated = facts["simulated"]
@@ -96,27 +118,36 @@ class CaseTrials(ValueTrials):
     def _repeat(self, first: Bundle, expected: dict, before: dict) -> None:
         """The same values in fresh memory, other poison: the same result, bit for bit or within the bound."""
         digests = {digest(before)}
-        for index in range(REPEATS[self.settings.level]):
+        repeats = 1 if first.size > LARGE_BYTES else REPEATS[self.settings.level]
+        for index in range(repeats):
             work = self._working_copy(first)
             embed = index % 2 == 0
             label = "same values, views at an offset of a larger storage" if embed else "same values, fresh memory"
-            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed)
+            # On a GPU the first call was counted, and compiles; the trace is of one that does not.
+            trace = self.on_gpu and index == 0
+            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed, trace=trace)
             self._judge_trial(label, reply, expected, first, work, decisive="offset-views" if embed else "race")
             if "bundle" not in reply:
                 return
+            self._circular(expected["trace"], reply["facts"].get("trace"))
             digests.add(digest(reply))
         if len(digests) > 1 and not self.case_failed():
             self.outcome.note(
                 f"[case {self.case}] not bitwise repeatable: {len(digests)} different results of "
-                f"{REPEATS[self.settings.level] + 1} calls, all within the bound"
+                f"{repeats + 1} calls, all within the bound"
             )
+
+    def _start_others(self, first: Bundle) -> None:
+        """The processes of _index_replay and _fresh_process import the file while other trials run."""
+        dtypes = [values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)]
+        for _ in range(1 + any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)):
+            self.judge.start_another(interpret=not self.on_gpu)
 
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
         """New values in the memory of the first call: a stored answer shows here."""
         changes = [("bumped", variations.warp), ("silent", variations.warp)]
-        if self.judge.full and self.thorough and not self.settings.simulate:
-            self._index_replay(first)
-        if self.judge.full:
+        large = first.size > LARGE_BYTES
+        if self.judge.full and not large:
             changes += [("bumped", variations.swap), ("bumped", variations.swap_one), ("silent", variations.swap_one)]
         for refresh, change in changes:
             new, moved = self._varied(first, change)
@@ -252,6 +283,7 @@ class CaseTrials(ValueTrials):
         )
         if "not_capturable" in reply:
             self.outcome.note(f"[case {self.case}] cannot be captured in a CUDA graph: {reply['not_capturable']}")
+            self.judge.capturable, self.judge.spoiled = False, True
             return
         if "bundle" not in reply:
             self._no_result("in a CUDA graph", reply)
@@ -292,10 +324,7 @@ class CaseTrials(ValueTrials):
 def closing_checks(judge) -> None:
     """What can only be said once every case ran: results that changed later, checks that had no teeth."""
     outcome = judge.outcome
-    late = judge.ask_candidate("recheck")
-    if late["changed"]:
-        outcome.add("earlier-result", f"Results changed after their call: {', '.join(late['changed'][:4])}.")
-    judge._tampering("by the end", late)
+    judge.recheck()
     if not any(c["total"] for c in outcome.comparisons) and not outcome.findings:
         outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
     toothless = sorted({name for (_, name), passed in getattr(judge, "teeth", {}).items() if all(passed)})

@@ -80,6 +80,11 @@ class Mapping:
         span = self.bundle.spans[index]
         return self._view(0, self.bundle.size)[span.offset : span.offset + span.nbytes]
 
+    def guarded(self, index: int) -> torch.Tensor:
+        """uint8 view of one storage and the guard zones on either side of it."""
+        span = self.bundle.spans[index]
+        return self._view(span.offset - GUARD_BYTES, span.nbytes + 2 * GUARD_BYTES)
+
     def guards(self) -> Iterator[tuple[int, str, torch.Tensor]]:
         """(storage index, "before" or "after", uint8 view of the guard zone)."""
         for index, span in enumerate(self.bundle.spans):

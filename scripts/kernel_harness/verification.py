@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -123,13 +123,17 @@ class Judge:
         self.paranoid = settings.level == "paranoid"
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
+        self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
+        self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
+        self.capturable = True  # until a case cannot be captured in a CUDA graph
+        self.spoiled = False  # a failed capture: the candidate is fit for no further case
         self.serial = 0
         self.seed = secrets.randbits(48)
         outcome.facts["seed"] = self.seed
 
     def close(self) -> None:
-        self.oracle.close()
-        self.candidate.close()
+        for process in (self.oracle, self.candidate, *self.spares):
+            process.close()
 
     # --- the plan ---
 
@@ -139,6 +143,10 @@ class Judge:
 
         for index, name in enumerate(cases):
             CaseTrials(self, name, thorough=index == 0).run()
+        if self.settings.simulate and not self.settings.cases:
+            from . import shrunk_trials
+
+            shrunk_trials.run(self)
         for name in self.bench[:MAX_BENCH_CASES]:
             CaseTrials(self, name, thorough=False, bench=True).run()
         closing_checks(self)
@@ -148,8 +156,10 @@ class Judge:
         reference = str(self.settings.reference.expanduser().absolute()) if self.settings.reference else None
         self.progress("loading the file")
         self.oracle.send("load", path=path, reference=reference, simulate=self.settings.simulate)
-        from . import trials  # noqa: F401  torch is imported here while both workers import it
+        from . import trials  # torch is imported here while both workers import it
 
+        if not self.settings.simulate and "cuda" in read_source(self.settings.kernel)[0] and trials.gpu_here():
+            self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
         declared = self.ask_oracle_answer("load")
         self.declared = declared
         if "contract" in declared:
@@ -170,12 +180,22 @@ class Judge:
         )
         return chosen
 
-    def load_candidate(self, interpret: bool) -> None:
-        """Import the file in the candidate, once the device of the inputs is known."""
+    def _send_load(self, interpret: bool, process: worker.Worker | None = None) -> None:
         path = str(self.settings.kernel.expanduser().absolute())
-        loaded = self.ask_candidate(
+        (process or self.candidate).send(
             "load", path=path, folder=str(self.folder), interpret=interpret, simulate=self.settings.simulate
         )
+        if process is None:
+            self.loading = interpret
+
+    def load_candidate(self, interpret: bool) -> None:
+        """Import the file in the candidate, once the device of the inputs is known."""
+        if self.loading is not None and self.loading != interpret:
+            self._new_candidate()
+        if self.loading is None:
+            self._send_load(interpret)
+        loaded = self.ask_candidate_answer("load")
+        self.loading = None
         if "contract" in loaded:
             raise ContractError(loaded["contract"], loaded.get("detail", ""))
         self._tampering("while the file was imported", loaded)
@@ -190,6 +210,24 @@ class Judge:
                 "reference runs with PyTorch's strict defaults"
             )
         self.outcome.facts["kernels_defined"] = loaded["kernels_defined"]
+
+    def _new_candidate(self) -> None:
+        self.candidate.close()
+        self.candidate, self.loading = worker.Worker("candidate", self.folder), None
+
+    def renew_candidate(self) -> None:
+        """Another process for the next cases: a failed capture leaves PyTorch's allocator and generators capturing."""
+        self.recheck()
+        self._new_candidate()
+        self.load_candidate(interpret=False)
+        self.spoiled = False
+
+    def recheck(self) -> None:
+        """What can be said of a candidate's results and process once it is asked for no more."""
+        late = self.ask_candidate("recheck")
+        if late["changed"]:
+            self.outcome.add("earlier-result", f"Results changed after their call: {', '.join(late['changed'][:4])}.")
+        self._tampering("by the end", late)
 
     # --- talking to the workers ---
 
@@ -235,12 +273,18 @@ class Judge:
             self._died(what, error, case)
         raise Stop
 
+    def start_another(self, interpret: bool) -> None:
+        """Let a process import the file that a later ``another_candidate`` will want."""
+        self.spares.append(worker.Worker("candidate", self.folder))
+        self._send_load(interpret, self.spares[-1])
+
     @contextlib.contextmanager
     def another_candidate(self, interpret: bool):
         """A second candidate process with the file loaded."""
-        with worker.Worker("candidate", self.folder) as other:
-            path = str(self.settings.kernel.expanduser().absolute())
-            loaded = self.ask(other, "load", path=path, folder=str(self.folder), interpret=interpret)
+        if not self.spares:
+            self.start_another(interpret)
+        with self.spares.pop() as other:
+            loaded = self.ask_candidate_answer("load", candidate=other)
             if "contract" in loaded:
                 raise ContractError(loaded["contract"], loaded.get("detail", ""))
             yield other
@@ -255,10 +299,10 @@ class Judge:
         self.serial += 1
         return self.folder / f"{self.serial:04d}-{label}-{secrets.token_hex(4)}"
 
-    def remove_files(self) -> None:
-        """Tensor files of a finished case; what is mapped stays readable, the folder's memory is given back."""
+    def remove_files(self, keep: Collection[str] = ()) -> None:
+        """Tensor files of a finished trial; what is mapped stays readable, the folder's memory is given back."""
         for file in self.folder.iterdir():
-            if file.suffix != ".log":
+            if file.suffix != ".log" and str(file) not in keep:
                 file.unlink()
 
     def next_seed(self) -> int:

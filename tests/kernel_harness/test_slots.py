@@ -1,5 +1,8 @@
 """Guarded blocks, as on a GPU: the device here is "cpu:0", which takes the same path."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from kernel_harness import slots, values
@@ -61,3 +64,20 @@ def test_new_values_come_in_under_the_version_counter(made):
     assert (tensor.data_ptr(), tensor._version) == (pointer, version)
     slots.prepare(bundle, "a", "bumped", DEVICE)
     assert tensor._version > version
+
+
+def test_an_input_that_a_kernel_keeps_stays_what_it_was(made):
+    """A cache by content compares with an input of an earlier call, whose slot is long gone."""
+    entry, _ = made(torch.full((1 << 16,), 3.0))
+    kept = entry.inputs[0][1:]
+    block = weakref.ref(entry.blocks[0])
+
+    del entry
+    slots.SLOTS.clear()
+    gc.collect()
+
+    assert block() is not None
+    assert torch.equal(kept, torch.full((65535,), 3.0))
+    del kept
+    gc.collect()
+    assert block() is None

@@ -1,0 +1,70 @@
+"""What the candidate reports of a call: whose kernels ran, which code, how far two results are apart."""
+
+import types
+from pathlib import Path
+
+import pytest
+import torch
+from kernel_harness import census, outputs, tracing
+from kernel_harness.candidate import _Pending
+
+pytestmark = pytest.mark.cpu
+
+
+@pytest.fixture
+def profiled(monkeypatch):
+    """Counts the kernels of a call whose profile holds kernels of these names."""
+
+    def count(*names: str, defined=()) -> dict[str, bool]:
+        device = types.SimpleNamespace(name="CUDA")
+        events = [types.SimpleNamespace(name=name, device_type=device, device_time=1.0) for name in names]
+        profile = types.SimpleNamespace(__enter__=None, events=lambda: events)
+        context = type("Profile", (), {"__init__": lambda self, **_: None, "__enter__": lambda self: profile,
+                                       "__exit__": lambda self, *_: None})
+        monkeypatch.setattr(torch.profiler, "profile", context)
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        _, rows = census.count_kernels(lambda: None, [], list(defined))
+        return {row["name"]: row["library"] for row in rows}
+
+    return count
+
+
+def test_a_kernel_that_the_file_defines_is_its_own_whatever_its_name(profiled):
+    found = profiled("fmha_fwd", "cublasGemm", "Memset (Device)", defined=["fmha_fwd"])
+
+    assert found == {"fmha_fwd": False, "cublasGemm": True}
+
+
+def test_an_import_inside_both_functions_is_no_shared_native_code(tmp_path):
+    """CPython loads a module through C functions of marshal and others: they are nobody's kernel."""
+    module = tmp_path / "loaded_late_for_a_test.py"
+    module.write_text("VALUE = 1\n")
+    path = tmp_path / "kernel.py"
+
+    def imports_late():
+        import importlib.util
+
+        specification = importlib.util.spec_from_file_location("loaded_late", module)
+        specification.loader.exec_module(importlib.util.module_from_spec(specification))
+
+    imports_late()  # leaves the compiled file from which the next one is read
+    _, facts = tracing.trace_call(imports_late, [], Path(path))
+
+    assert facts["native"] == []
+
+
+def test_distance_of_results_that_are_compared_in_parts(monkeypatch):
+    monkeypatch.setattr(outputs, "GAP_ELEMENTS", 8)
+    a = torch.zeros(1, 7, 5)
+    b = a.clone()
+    b[0, 6, 4] = -3.0
+
+    assert outputs.distance([a, torch.tensor(1)], [b, torch.tensor(1)]) == 3.0
+    assert outputs.distance(a.flatten(), a.flatten()) == 0.0
+
+
+def test_fingerprints_of_a_result_on_both_devices_compare():
+    here, there = (3, 4), torch.tensor([1, 2])
+
+    assert _Pending([here, there]) == _Pending([here, there.clone()])
+    assert _Pending([here, there]) != _Pending([here, there + 1])
