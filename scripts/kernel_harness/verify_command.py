@@ -12,6 +12,8 @@ from .report import Report, Table
 from .verdict import MEANING, ExitCode, worst
 from .verification import Outcome, Settings, verify
 
+SLOWER = 5  # times as long as a GPU may take, a call in the simulator may take
+
 
 def run(options) -> ExitCode:
     """Verify as the command line asks and print the report."""
@@ -177,7 +179,8 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     if not reason and arch is None:
         reason = "none of the file's ARCHS can be simulated"
     if not reason:
-        simulated = verify(replace(settings, simulate=arch))
+        # A deadlock is found as one there: time says only that the simulator is slow.
+        simulated = verify(replace(settings, simulate=arch, timeout=SLOWER * settings.timeout))
         done = simulated.facts.get("simulated_cases")
         large = ", ".join(simulated.facts.get("too_large", ()))
         if done or simulated.findings:
@@ -186,7 +189,9 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
             return report.emit(
                 _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
             )
-        reason = simulated.needs_gpu or f"no case is small enough to simulate ({large}); add a small one to TEST_CASES"
+        reason = simulated.needs_gpu or " ".join(
+            [f"no case is small enough to simulate ({large}); add a small one to TEST_CASES.", *simulated.notes]
+        )
     notes = [
         *compiled.notes,
         f"not run: {asked.needs_gpu}. Not simulated: {reason}. Numbers were not checked: run this on a "

@@ -39,6 +39,29 @@ def test_a_right_kernel_is_simulated(first_kernel, tmp_path):
     assert "simulated=sm_90a" in run.stdout
 
 
+def test_large_cases_are_shrunk(first_kernel, tmp_path):
+    """All cases are too large to simulate: smaller ones are derived, down to what kernel_fn takes, and named."""
+    changes = {
+        r"def get_inputs\(.*": 'def get_inputs(rows=2001, n=5000, dtype=torch.bfloat16, device="cuda"):',
+        r"torch.randn\(n, ": "torch.randn(rows, n, ",
+        r"TEST_CASES = .*": 'TEST_CASES = {"large": {"rows": 1000, "n": 4100}}',
+        r"def kernel_fn\(x, y\):": "def kernel_fn(x, y):\n    if x.shape[1] < 4096:\n        raise ValueError(x.shape)",
+    }
+    for old, new in changes.items():
+        first_kernel, count = re.subn(old, new, first_kernel, count=1)
+        assert count == 1, old
+    path = tmp_path / "first.py"
+    path.write_text(first_kernel)
+
+    run = verify(path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
+    assert "shrunk from default: rows 2001 -> 15" in run.stdout
+    assert "shrunk from large: rows 1000 -> 15" in run.stdout
+    assert "too large to simulate, not judged: default, large" in run.stdout
+
+
 def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
     wrong = first_kernel.replace("torch.nn.functional.silu(", "1.1 * torch.nn.functional.silu(", 1)
     assert wrong != first_kernel

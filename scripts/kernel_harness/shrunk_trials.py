@@ -1,0 +1,50 @@
+"""Cases for the simulator where all of the file's own are too large: derived from them, and named as such."""
+
+from __future__ import annotations
+
+from .contract import ContractError
+from .trials import SIMULATE_BYTES, CaseTrials
+
+SOURCES = 2  # how many of the file's cases are shrunk
+REFUSALS = ("ValueError", "AssertionError", "NotImplementedError")
+
+
+class _Refused(Exception):
+    """kernel_fn does not take these sizes."""
+
+
+class _ShrunkTrials(CaseTrials):
+    def _no_result(self, label: str, reply: dict) -> None:
+        if label == "first inputs" and str(reply.get("error", "")).startswith(REFUSALS):
+            raise _Refused(reply["error"])
+        super()._no_result(label, reply)
+
+
+def run(judge) -> None:
+    """Simulate small versions of the file's cases if none was small enough; a note says what became of which."""
+    outcome = judge.outcome
+    large = outcome.facts.get("too_large", [])
+    if outcome.findings or outcome.facts.get("simulated_cases") or not large:
+        return
+    for case in large[:SOURCES]:
+        _simulate(judge, case)
+
+
+def _simulate(judge, case: str) -> None:
+    """One case: all its arguments halved; if that is refused, all but one of them, those that became smallest first."""
+    kept, refusal = [[]], ""
+    while kept:
+        made = judge.ask_oracle("shrink", case=case, limit=SIMULATE_BYTES // 2, kept=kept.pop(0))
+        if "name" not in made:
+            refusal = refusal or made["failed"]
+            continue
+        try:
+            _ShrunkTrials(judge, made["name"], thorough=False).run()
+        except (_Refused, ContractError) as error:  # a ContractError is the reference's refusal
+            judge.remove_files()
+            kept, refusal = kept if refusal else [[name] for name in made["changed"]], str(error)
+        else:
+            judge.outcome.facts.setdefault("shrunk", {})[made["name"]] = made["changes"]
+            judge.outcome.note(f"[case {made['name']}] shrunk from {case}: {made['changes']}")
+            return
+    judge.outcome.note(f"[case {case}] no smaller version can be simulated: {refusal[:200]}")
