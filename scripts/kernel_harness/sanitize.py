@@ -1,33 +1,40 @@
-"""compute-sanitizer over a kernel file: memcheck and initcheck decide, racecheck advises (standard library only).
+"""compute-sanitizer over a kernel file: memcheck and initcheck decide, racecheck and synccheck advise (stdlib only).
 
 The allocator's cache is off, so that an access past a tensor is not inside a larger block. racecheck also reports
-bulk copies that an mbarrier orders (cp.async.bulk in dynamic loops): a place to look, no verdict.
+bulk copies that an mbarrier orders (cp.async.bulk in dynamic loops): a place to look, no verdict. API calls that fail
+are not counted: PyTorch and the DSLs make some on purpose, to ask what the driver can do.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-DECISIVE, ADVISORY = ("memcheck", "initcheck"), ("racecheck",)
-SUMMARY = {
-    "memcheck": r"ERROR SUMMARY: (\d+) error",
-    "initcheck": r"ERROR SUMMARY: (\d+) error",
-    "racecheck": r"RACECHECK SUMMARY: (\d+) hazard",
-}
-PROGRAM = """
+from .worker import kill_tree
+
+DECISIVE, ADVISORY = ("memcheck", "initcheck"), ("racecheck", "synccheck")
+ERRORS, HAZARDS = r"ERROR SUMMARY: (\d+) error", r"RACECHECK SUMMARY: (\d+) hazard"
+OPTIONS = {"memcheck": ("--report-api-errors", "no")}
+QUOTED = re.compile(r"Invalid|Uninitialized|Misaligned|hazard|Race reported|Barrier error|leak", re.IGNORECASE)
+RETURNED, UNUSED = "kernel_fn has returned", "kernel_fn has used no GPU"
+PROGRAM = f"""
 import sys
 sys.path.insert(0, sys.argv[1])
 import torch
 from kernel_harness.contract import load_kernel
 kernel = load_kernel(sys.argv[2])
 kernel.kernel_fn(*kernel.get_inputs(**kernel.cases[sys.argv[3]]))
-torch.cuda.synchronize()
+used = torch.cuda.is_initialized()
+if used:
+    torch.cuda.synchronize()
+print("\\n{RETURNED}" if used else "\\n{UNUSED}", flush=True)
 """
 
 
@@ -46,8 +53,10 @@ class Outcome:
 
 
 def find() -> str | None:
-    """The compute-sanitizer program: on PATH or beside a CUDA toolkit."""
-    return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+    """The compute-sanitizer program: on PATH or in a CUDA toolkit."""
+    homes = [os.environ.get("CUDA_HOME", "/usr/local/cuda"), *sorted(glob.glob("/usr/local/cuda*"), reverse=True)]
+    folders = [f"{home}/{folder}" for home in homes for folder in ("bin", "compute-sanitizer")]
+    return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=os.pathsep.join(folders))
 
 
 def run(program: str, kernel: Path, case: str, timeout: float) -> list[Outcome]:
@@ -58,17 +67,33 @@ def run(program: str, kernel: Path, case: str, timeout: float) -> list[Outcome]:
 def _run(program: str, tool: str, kernel: Path, case: str, timeout: float) -> Outcome:
     scripts = str(Path(__file__).resolve().parents[1])
     target = [sys.executable, "-c", PROGRAM, scripts, str(kernel.absolute()), case]
-    command = [program, "--tool", tool, "--print-limit", "5", *target]
+    command = [program, "--tool", tool, "--print-limit", "5", *OPTIONS.get(tool, ()), *target]
     environ = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environ)
-    except subprocess.TimeoutExpired:
-        return Outcome(tool, case, None, f"{tool} gave no answer within {timeout:g} s")
-    text = ended.stdout + ended.stderr
-    found = re.search(SUMMARY[tool], text)
+    with tempfile.TemporaryFile() as log:  # no pipe: what the tool started would hold it open
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, start_new_session=True
+        )
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return Outcome(tool, case, None, f"{tool} gave no answer within {timeout:g} s")
+        finally:
+            kill_tree(process.pid)
+            process.wait()
+        log.seek(0)
+        text = log.read().decode(errors="replace")
+    return _read(tool, case, text, process.returncode)
+
+
+def _read(tool: str, case: str, text: str, code: int) -> Outcome:
+    """What the tool's and the program's output says; a summary counts only when kernel_fn ran to its end."""
+    found = re.search(HAZARDS if tool == "racecheck" else ERRORS, text)
     if not found:
-        sentence = f"{tool} ended without a summary (exit code {ended.returncode}): {text[-400:]}"
-        return Outcome(tool, case, None, sentence)
+        return Outcome(tool, case, None, f"{tool} ended without a summary (exit code {code}): {text.strip()[-400:]}")
+    errors = int(found.group(1))
+    if not errors and RETURNED not in text:
+        why = UNUSED if UNUSED in text else f"kernel_fn did not return: {text.strip()[-400:]}"
+        return Outcome(tool, case, None, f"{tool} checked nothing, {why}")
     lines = [line.removeprefix("=========").strip() for line in text.splitlines() if line.startswith("=========")]
-    first = next((line for line in lines if re.search(r"Invalid|Uninitialized|hazard|Misaligned|leak", line)), "")
-    return Outcome(tool, case, int(found.group(1)), first)
+    first = next((line for line in lines if QUOTED.search(line) and "SUMMARY" not in line), "")
+    return Outcome(tool, case, errors, first)

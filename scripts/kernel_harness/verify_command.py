@@ -64,19 +64,22 @@ def _sanitizer() -> str:
 
 
 def _sanitize(program: str, outcome: Outcome, step) -> None:
-    """Run the tools on the smallest case; memcheck and initcheck decide, racecheck is a note."""
+    """Run the tools on the smallest case; memcheck and initcheck decide, the others are notes."""
     settings = outcome.settings
     case = settings.cases[0] if settings.cases else outcome.facts["smallest_case"]
     step(f"{case}: compute-sanitizer")
     for result in sanitize.run(program, settings.kernel, case, settings.timeout * 5):
-        if result.errors is None:
+        if result.decides and result.errors is None:
             outcome.add("sanitizer", f"{result.text}.", case, code=ExitCode.UNDECIDED)
-        elif result.errors and result.decides:
+        elif result.decides and result.errors:
             outcome.add("sanitizer", f"{result.tool} reports {result.errors} errors; first: {result.text}.", case)
+        elif result.errors is None:
+            outcome.note(f"[case {case}] {result.text}")
         elif result.errors:
+            doubt = "; it also reports TMA copies that an mbarrier orders, so look before you act"
             outcome.note(
-                f"[case {case}] racecheck reports {result.errors} hazards ({result.text}); it also reports TMA copies "
-                "that an mbarrier orders, so look before you act"
+                f"[case {case}] {result.tool} reports {result.errors} errors or hazards ({result.text})"
+                f"{doubt * (result.tool == 'racecheck')}"
             )
         outcome.facts.setdefault("sanitizer", {})[result.tool] = result.errors
 

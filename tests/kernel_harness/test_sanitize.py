@@ -1,7 +1,10 @@
 """What compute-sanitizer's summaries mean; the program itself is played by a script."""
 
+import contextlib
 import os
 import stat
+import time
+from pathlib import Path
 
 import pytest
 from kernel_harness import sanitize
@@ -11,9 +14,9 @@ pytestmark = pytest.mark.cpu
 
 @pytest.fixture
 def program(tmp_path):
-    def write(text: str) -> str:
+    def write(text: str, ends: str = sanitize.RETURNED) -> str:
         path = tmp_path / "compute-sanitizer"
-        path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+        path.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\n{ends}\nEND\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
 
@@ -26,9 +29,9 @@ def test_clean_summaries_are_no_errors(program, tmp_path):
 
     outcomes = sanitize.run(tool, tmp_path / "kernel.py", "default", 30)
 
-    assert [o.tool for o in outcomes] == ["memcheck", "initcheck", "racecheck"]
-    assert [o.errors for o in outcomes] == [0, 0, 0]
-    assert [o.decides for o in outcomes] == [True, True, False]
+    assert [o.tool for o in outcomes] == ["memcheck", "initcheck", "racecheck", "synccheck"]
+    assert [o.errors for o in outcomes] == [0, 0, 0, 0]
+    assert [o.decides for o in outcomes] == [True, True, False, False]
 
 
 def test_an_error_is_counted_and_quoted(program, tmp_path):
@@ -52,3 +55,72 @@ def test_it_is_found_on_the_path(program, monkeypatch):
     monkeypatch.setenv("PATH", folder)
 
     assert sanitize.find() == os.path.join(folder, "compute-sanitizer")
+
+
+@pytest.mark.parametrize(
+    ("index", "text", "errors", "quoted"),
+    [
+        (1, "Uninitialized __global__ memory read of size 4 bytes\n=========     at k(float *)+0x90\n"
+            "========= ERROR SUMMARY: 7 errors\n========= ERROR SUMMARY: 2 errors were not printed. Use --print-limit "
+            "option to adjust the number of printed errors", 7, "Uninitialized __global__ memory read of size 4 bytes"),
+        (2, "Error: Race reported between Write access at k()+0x40 and Read access at k()+0x60 [62 hazards]\n"
+            "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)", 1,
+         "Error: Race reported between Write access at k()+0x40 and Read access at k()+0x60 [62 hazards]"),
+        (3, "Barrier error detected. Divergent thread(s) in block\n========= ERROR SUMMARY: 1 error", 1,
+         "Barrier error detected. Divergent thread(s) in block"),
+    ],
+)
+def test_each_tools_own_words_are_read(program, tmp_path, index, text, errors, quoted):
+    outcome = sanitize.run(program(f"========= COMPUTE-SANITIZER\n========= {text}"), tmp_path / "k.py", "a", 30)[index]
+
+    assert (outcome.errors, outcome.text) == (errors, quoted)
+
+
+def test_a_program_that_fails_is_no_clean_bill(program, tmp_path):
+    """The tool counts no error when Python raises before, or instead of, a launch."""
+    failed = "Traceback: ValueError\n========= Target application returned an error\n========= ERROR SUMMARY: 0 errors"
+
+    outcome = sanitize.run(program(failed, ends=""), tmp_path / "kernel.py", "default", 30)[0]
+
+    assert outcome.errors is None
+    assert "kernel_fn did not return" in outcome.text
+
+
+def test_a_file_without_gpu_work_was_not_checked(program, tmp_path):
+    outcome = sanitize.run(program("========= ERROR SUMMARY: 0 errors", sanitize.UNUSED), tmp_path / "k.py", "a", 30)[0]
+
+    assert outcome.errors is None
+    assert "no GPU" in outcome.text
+
+
+def test_a_program_that_hangs_is_killed_with_the_tool(tmp_path):
+    """The tool's child outlives it and would keep its output open."""
+    path, marker = tmp_path / "compute-sanitizer", tmp_path / "pid"
+    path.write_text(f"#!/bin/sh\nsleep 300 &\necho $! > {marker}\nwait\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    started = time.monotonic()
+
+    outcomes = sanitize.run(str(path), tmp_path / "kernel.py", "default", 0.5)
+
+    assert {o.errors for o in outcomes} == {None}
+    assert "no answer within 0.5 s" in outcomes[0].text
+    assert time.monotonic() - started < 60
+    with contextlib.suppress(FileNotFoundError):
+        state = Path(f"/proc/{marker.read_text().strip()}/stat").read_text().rpartition(")")[2].split()[0]
+        assert state == "Z"  # dead; whoever adopted it has not collected it
+
+
+def test_the_program_that_is_watched_says_how_it_ended(tmp_path):
+    """Without a GPU the program itself runs as it stands; a tool that only runs it is the shell."""
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text("import torch\ndef kernel_fn(x): return x\nreference_fn = kernel_fn\n"
+                      "def get_inputs(): return [torch.ones(2)]\n")
+    path = tmp_path / "compute-sanitizer"
+    path.write_text('#!/bin/sh\nwhile [ "$1" != "-c" ]; do last=$1; shift; done\n"$last" "$@"\n'
+                    'echo "========= ERROR SUMMARY: 0 errors"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    outcome = sanitize._run(str(path), "memcheck", kernel, "default", 120)
+
+    assert outcome.errors is None
+    assert sanitize.UNUSED in outcome.text
