@@ -8,7 +8,7 @@ Layout    A CTA owns THREADS * VALUES consecutive elements, vector u of thread t
 Requires  sm_80 or newer; float32, float16 or bfloat16, one dtype for all tensors; shapes that broadcast; any size,
           strides and offset. Numbers are run-time operands. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py templates/elementwise.py
-Measured  results/h200-*-elementwise.json: against torch eager and the device's own copy, and the host time of a call
+Measured  results/h200-*-elementwise.json: against torch eager and a copy; results/cpu-*-elementwise-host.json: host code
 """
 
 import functools
@@ -19,7 +19,7 @@ import cutlass
 import cutlass.cute as cute
 import torch
 from cutlass import Float32, Int32, Int64, const_expr
-from cutlass.cute.runtime import make_fake_stream, make_fake_tensor, make_ptr
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
 
 # --- Specification ---------------------------------------------------------------------------------------------------
 
@@ -70,6 +70,7 @@ class Elementwise:
     """mC[i] = operation(mX[i], mY[i], mZ[i]); an operand is a tensor with mC's coordinates or a Float32.
 
     vector: elements per access. Strided operands have vector 1 and modes in the order of mC's memory.
+    Tensors come as the caller has them, of any rank; the kernel sees mC flat and the others by `sizes` and `strides`.
     """
 
     def __init__(self, dtype, vector, is_strided):
@@ -79,10 +80,13 @@ class Elementwise:
 
     @cute.jit
     def __call__(self, mC: cute.Tensor, stream: cuda.CUstream, sizes, strides, *operands):
+        n = cute.size(mC)  # mC.shape would be 32 bits wide
+        mC = cute.make_tensor(mC.iterator, cute.make_layout((n,)))
         if const_expr(not self.is_strided):
-            sizes, strides = (cute.size(mC),), ((1,),) * len(operands)
+            sizes, strides = (n,), ((1,),) * len(operands)
         operands = tuple(
-            x if const_expr(isinstance(x, Float32)) else cute.make_tensor(x, cute.make_layout(sizes, stride=stride))
+            x if const_expr(isinstance(x, Float32))
+            else cute.make_tensor(x.iterator, cute.make_layout(sizes, stride=stride))
             for x, stride in zip(operands, strides, strict=True)
         )
         grid = (cute.ceil_div(cute.size(mC), self.tile), 1, 1)
@@ -138,54 +142,49 @@ class Elementwise:
 
 
 @functools.cache
-def _launcher(dtype, kinds, vector, rank, is_wide):
-    """launch(flat output, sizes, strides, *arguments) for arguments that are addresses (int) or numbers (float).
+def _launcher(dtype, ranks, vector, modes, is_wide):
+    """launch(output, sizes, strides, *operands); ranks: the output's and each operand's, None for a number.
 
-    Rank 0 is the flat kernel, without sizes and strides.
+    Without modes it is the flat kernel, whose sizes and strides are None.
     """
-    dtype, index, n = DTYPES[dtype], Int64 if is_wide else Int32, cute.sym_int(64 if is_wide else 32)
-    alignment = vector * dtype.width // 8
-    address = make_ptr(dtype, 16, cute.AddressSpace.gmem, assumed_align=alignment)
+    dtype, index = DTYPES[dtype], Int64 if is_wide else Int32
+
+    def fake(rank):
+        if rank is None:
+            return Float32(0)
+        sizes, strides = ([cute.sym_int(width) for _ in range(rank)] for width in (index.width, 64))
+        return make_fake_tensor(dtype, sizes, strides, assumed_align=vector * dtype.width // 8)
+
+    output, *operands = map(fake, ranks)
     compiled = cute.compile(
-        Elementwise(dtype, vector, is_strided=rank > 0),
-        make_fake_tensor(dtype, (n,), stride=(1,), assumed_align=alignment),
-        make_fake_stream(use_tvm_ffi_env_stream=True),
-        (index(1),) * rank if rank else None,
-        ((Int64(1),) * rank,) * len(kinds) if rank else None,
-        *(address if kind is int else Float32(0) for kind in kinds),
+        Elementwise(dtype, vector, is_strided=modes > 0), output, make_fake_stream(use_tvm_ffi_env_stream=True),
+        (index(1),) * modes or None, ((Int64(1),) * modes,) * len(operands) if modes else None, *operands,
         options="--enable-tvm-ffi",
     )
     return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan(metadata, alignment):
-    """All that follows from metadata: (launch, shape, sizes, strides); ValueError for operands the kernel cannot take.
+def _plan(dtype, alignment, *facts):
+    """What follows from each operand's (shape, strides), or type of number: (launch, shape, sizes, strides).
 
     shape: the output's where it differs from that of the first tensor. sizes and each operand's strides: in the order
     of the output's memory, fastest first, modes merged that every operand steps through alike; None when all lie flat.
     """
-    tensors = [m for m in metadata if isinstance(m, tuple)]
-    if len(metadata) != ARITY or not tensors or not all(m in tensors or issubclass(m, (int, float)) for m in metadata):
-        types = ", ".join("Tensor" if m in tensors else m.__name__ for m in metadata)
-        raise ValueError(f"the operation takes {ARITY} tensors or numbers, one at least a tensor; got ({types})")
-    dtype, device, *_ = tensors[0]
-    for other_dtype, other_device, needs_grad, *_ in tensors:
-        if (other_dtype, other_device) != (dtype, device) or dtype not in DTYPES or device.type != "cuda":
-            raise ValueError("tensors must be float32, float16 or bfloat16 alike and on one CUDA device; "
-                             f"got {dtype} on {device} and {other_dtype} on {other_device}")
-        if needs_grad:
-            raise ValueError("this kernel has no backward: detach the operands or call it under torch.no_grad()")
-    views = [torch.empty_strided(*m[3:], device="meta") if m in tensors else torch.empty((), device="meta")
-             for m in metadata]
+    tensors = [fact for fact in facts if isinstance(fact, tuple)]
+    is_number = [f not in tensors and issubclass(f, (int, float)) for f in facts]
+    if len(facts) != ARITY or dtype not in DTYPES or len(tensors) + sum(is_number) < ARITY or not tensors:
+        kinds = ", ".join(str(dtype) if fact in tensors else fact.__name__ for fact in facts)
+        raise ValueError(f"the operation takes {ARITY} numbers or tensors of {list(DTYPES)}, got ({kinds})")
+    views = [torch.empty_strided(*f, device="meta") if f in tensors else torch.empty((), device="meta") for f in facts]
     try:
         shape = torch.broadcast_shapes(*(view.shape for view in views))
     except RuntimeError:
-        raise ValueError(f"the shapes {[tuple(m[3]) for m in tensors]} do not broadcast") from None
+        raise ValueError(f"the shapes {[tuple(shape) for shape, _ in tensors]} do not broadcast") from None
 
-    first = views[metadata.index(tensors[0])]
+    first = views[facts.index(tensors[0])]
     out = torch.empty_like(first) if first.shape == shape else first.new_empty(shape)
-    strides = [view.expand(shape).stride() if m in tensors else out.stride() for m, view in zip(metadata, views)]
+    strides = [view.expand(shape).stride() if f in tensors else out.stride() for f, view in zip(facts, views)]
     modes = [[1] * (1 + ARITY)]
     for _, size, *steps in sorted(zip(out.stride(), shape, *strides)):
         if steps == [modes[-1][0] * step for step in modes[-1][1:]]:
@@ -196,10 +195,16 @@ def _plan(metadata, alignment):
     if out.numel() == 0 or all(stride == (1,) for stride in strides):
         sizes = strides = None
 
-    kinds = tuple(int if m in tensors else float for m in metadata)
+    ranks = (out.ndim, *(view.ndim if f in tensors else None for f, view in zip(facts, views)))
     vector = 1 if sizes else alignment // dtype.itemsize
-    launch = _launcher(dtype, kinds, vector, len(sizes or ()), out.numel() >= 1 << 30) if out.numel() else None
+    launch = _launcher(dtype, ranks, vector, len(sizes or ()), out.numel() >= 1 << 30) if out.numel() else None
     return launch, None if first.shape == shape else shape, sizes, strides and tuple(strides)
+
+
+def _refusal(operands):
+    got = [f"{x.dtype} on {x.device}, requires_grad={x.requires_grad}" for x in operands if isinstance(x, torch.Tensor)]
+    return ValueError("the tensors must be of one dtype, on one CUDA device and without requires_grad, as there is no "
+                      f"backward (detach them, or call under torch.no_grad()); got {'; '.join(got) or 'no tensor'}")
 
 
 def kernel_fn(*operands):
@@ -207,22 +212,26 @@ def kernel_fn(*operands):
 
     Tensors are float32, float16 or bfloat16, all of one dtype and on one CUDA device; the others are numbers.
     """
-    # NOTE: only look-ups on the path of a call: what follows from them is worked out once, in _plan.
-    first, metadata, arguments, address_bits = None, [], [], 16
+    # NOTE: the host's share of a call: only look-ups here, what follows from them is worked out once, in _plan.
+    first, address_bits, facts = None, 16, []
     for x in operands:
         if isinstance(x, torch.Tensor):
+            if x.requires_grad and torch.is_grad_enabled():
+                raise _refusal(operands)
             first = x if first is None else first
-            needs_grad = x.requires_grad and torch.is_grad_enabled()
-            metadata.append((x.dtype, x.device, needs_grad, x.shape, x.stride()))
-            arguments.append(x.data_ptr())
-            address_bits |= arguments[-1]
+            address_bits |= x.data_ptr()
+            facts.append((x.shape, x.stride()))
         else:
-            metadata.append(type(x))
-            arguments.append(x)
-    launch, shape, sizes, strides = _plan(tuple(metadata), address_bits & -address_bits)
+            facts.append(type(x))
+    if first is None or not first.is_cuda:
+        raise _refusal(operands)
+    launch, shape, sizes, strides = _plan(first.dtype, address_bits & -address_bits, *facts)
     out = torch.empty_like(first) if shape is None else first.new_empty(shape)
     if launch:
-        launch(out if out.ndim == 1 else out.as_strided((out.numel(),), (1,)), sizes, strides, *arguments)
+        try:
+            launch(out, sizes, strides, *operands)
+        except ValueError as error:  # TVM FFI compares the tensors' dtypes and devices before it launches
+            raise _refusal(operands) from error
     return out
 
 

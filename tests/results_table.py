@@ -18,13 +18,28 @@ def content_hash(path: str) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
 
 
+def device_code_hash(folder: Path) -> str:
+    """SHA-256 of the set of PTX texts below a folder, without comments, lines of source and debug sections."""
+    texts = set()
+    for path in folder.rglob("*.ptx"):
+        code = path.read_text().partition(".section")[0].splitlines()
+        texts.add("\n".join(line for line in code if not line.strip().startswith(("//", ".loc", ".file"))))
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
+
+
 def measured() -> dict[str, list[tuple[Path, dict]]]:
-    """file -> the results whose recorded hash is the file's own."""
+    """file -> the results whose recorded hash is the file's own, or that of a state with the same device code."""
+    documents = [(path, json.loads(path.read_text())) for path in RESULTS]
+    as_now = {
+        (file, fact["before"])
+        for _, document in documents
+        for file, fact in document.get("same_device_code", {}).items()
+        if document["files"][file] == content_hash(file)
+    }
     found: dict[str, list] = {}
-    for path in RESULTS:
-        document = json.loads(path.read_text())
+    for path, document in documents:
         for file, sha256 in (document.get("files") or {}).items():
-            if content_hash(file) == sha256:
+            if content_hash(file) == sha256 or (file, sha256) in as_now:
                 found.setdefault(file, []).append((path, document))
     return found
 

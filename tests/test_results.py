@@ -1,9 +1,11 @@
 """No number outlives the code that it was measured on."""
 
 import json
+import subprocess
+import sys
 
 import pytest
-from results_table import RESULTS, ROOT, content_hash, measured, table
+from results_table import RESULTS, ROOT, content_hash, device_code_hash, measured, table
 
 UNMEASURED = ROOT / "results" / "unmeasured.txt"
 pytestmark = pytest.mark.cpu
@@ -66,3 +68,22 @@ def test_an_unmeasured_kernel_quotes_no_figure(file):
     measured_line = next((line for line in (ROOT / file).read_text().splitlines() if line.startswith("Measured")), "")
 
     assert not any(unit in measured_line for unit in (" us", "GB/s", "TFLOP", " %", "x of"))
+
+
+SAME = [(path, file) for path in RESULTS for file in json.loads(path.read_text()).get("same_device_code", {})]
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize(("path", "file"), SAME, ids=str)
+def test_device_code_that_is_said_to_be_as_measured_is(path, file, tmp_path):
+    """Device times outlive a change of host code alone: the PTX of every case is that of the measured state."""
+    pytest.importorskip("cutlass")
+    document = json.loads(path.read_text())
+    if document["files"][file] != content_hash(file):
+        return   # the file has changed again, and measured() no longer counts this
+    for arch, sha256 in document["same_device_code"][file]["ptx_sha256"].items():
+        command = [sys.executable, ROOT / "scripts" / "inspect_kernel.py", ROOT / file, "--all-cases", "--arch", arch,
+                   "--source", tmp_path / arch]
+        subprocess.run(command, capture_output=True, timeout=600, check=True)
+
+        assert device_code_hash(tmp_path / arch) == sha256
