@@ -8,7 +8,7 @@ Layout    A CTA owns THREADS * VALUES consecutive elements, vector u of thread t
 Requires  sm_80 or newer; float32, float16 or bfloat16, one dtype for all tensors; shapes that broadcast; any size,
           strides and offset. Numbers are run-time operands. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py templates/elementwise.py
-Measured  results/h200-*-elementwise.json: against torch eager and a copy; results/cpu-*-elementwise-host.json: host code
+Measured  results/h200-*-elementwise.json: against torch eager and a copy; results/cpu-*-host.json: host code
 """
 
 import functools
