@@ -21,7 +21,6 @@ from .worker import kill_tree
 
 DECISIVE, ADVISORY = ("memcheck", "initcheck"), ("racecheck", "synccheck")
 ERRORS, HAZARDS = r"ERROR SUMMARY: (\d+) error", r"RACECHECK SUMMARY: (\d+) hazard"
-OPTIONS = {"memcheck": ("--report-api-errors", "no")}
 QUOTED = re.compile(r"Invalid|Uninitialized|Misaligned|hazard|Race reported|Barrier error|leak", re.IGNORECASE)
 RETURNED, UNUSED = "kernel_fn has returned", "kernel_fn has used no GPU"
 PROGRAM = f"""
@@ -67,7 +66,7 @@ def run(program: str, kernel: Path, case: str, timeout: float) -> list[Outcome]:
 def _run(program: str, tool: str, kernel: Path, case: str, timeout: float) -> Outcome:
     scripts = str(Path(__file__).resolve().parents[1])
     target = [sys.executable, "-c", PROGRAM, scripts, str(kernel.absolute()), case]
-    command = [program, "--tool", tool, "--print-limit", "5", *OPTIONS.get(tool, ()), *target]
+    command = [program, "--tool", tool, "--print-limit", "5", "--report-api-errors", "no", *target]
     environ = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     with tempfile.TemporaryFile() as log:  # no pipe: what the tool started would hold it open
         process = subprocess.Popen(

@@ -46,7 +46,7 @@ def install() -> None:
             return result
 
     class Graph:
-        recorder = None
+        recorder, underway = None, False
 
         def __init__(self, keep_graph=False):
             self.keep_graph = keep_graph
@@ -59,6 +59,7 @@ def install() -> None:
             Graph.recorder = None
             self.recorder.__exit__(None, None, None)
             if self.recorder.spoiled:
+                Graph.underway = True
                 raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
         def instantiate(self):
@@ -116,6 +117,10 @@ def install() -> None:
             Graph.recorder.spoiled = True
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
 
+    def empty_cache():
+        if Graph.underway:  # what the allocator answers after a capture that could not be ended
+            raise RuntimeError("captures_underway.empty() INTERNAL ASSERT FAILED")
+
     def set_stream(stream):
         current[0] = stream
 
@@ -129,7 +134,7 @@ def install() -> None:
     for name, value in {
         "is_available": lambda: True, "is_initialized": lambda: True, "synchronize": synchronize,
         "current_device": lambda: 0, "current_stream": lambda *_: current[0], "set_stream": set_stream,
-        "stream": OnStream, "Stream": Stream, "CUDAGraph": Graph, "empty_cache": lambda: None,
+        "stream": OnStream, "Stream": Stream, "CUDAGraph": Graph, "empty_cache": empty_cache,
         "memory_reserved": lambda: 0, "mem_get_info": lambda *_: (64 << 30, 80 << 30), "_sleep": lambda cycles: None,
         "is_current_stream_capturing": lambda: Graph.recorder is not None,
     }.items():
