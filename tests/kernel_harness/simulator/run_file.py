@@ -1,21 +1,24 @@
-"""run_file.py KERNEL.py CASE_JSON: one case of a kernel file in the simulator, against its reference; prints JSON."""
+"""run_file.py KERNEL.py CASE_JSON [SMS]: one case of a kernel file in the simulator, on a GPU of that many SMs, against
+its reference; prints JSON."""
 
 import importlib.util
 import json
 import sys
 from pathlib import Path
 
-from kernel_harness.simulator import driver
+from kernel_harness.simulator import driver, host
 
 driver.prepare("sm_90a")
 
 import torch  # noqa: E402
 
 
-def main(path, case):
+def main(path, case, sms=None):
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    if sms:
+        host.DEVICE_ATTRIBUTES[16] = int(sms)  # cudaDevAttrMultiProcessorCount
     with driver.SimulatedDevice() as device:
         spec.loader.exec_module(module)
         torch.manual_seed(0)

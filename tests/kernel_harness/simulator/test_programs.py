@@ -52,17 +52,21 @@ def test_planted_bugs_are_found_at_their_lines(rows):
         assert (kind, row["line"], "dsl_kernels.py") in places, row
 
 
-@pytest.mark.parametrize(("path", "case"), [
-    ("templates/elementwise.py", {"shape": [10_000]}),
-    ("templates/reduction.py", {"shape": [16, 4096]}),
-    ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}),
-    ("tests/kernel_harness/simulator/triton_kernels.py", {}),
-    ("tests/kernel_harness/simulator/call_styles.py", {}),
-    ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}),
+@pytest.mark.parametrize(("path", "case", "sms"), [
+    ("templates/elementwise.py", {"shape": [10_000]}, 132),
+    ("templates/reduction.py", {"shape": [16, 4096]}, 132),
+    ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}, 132),
+    ("tests/kernel_harness/simulator/triton_kernels.py", {}, 132),
+    ("tests/kernel_harness/simulator/call_styles.py", {}, 132),
+    ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}, 132),
+    ("examples/flash_attention_sm90.py", {"len_q": 150, "len_k": 190, "heads": 4, "heads_kv": 2, "dim": 64,
+                                          "is_causal": True}, 3),  # CTAs with several tiles, dealt in turning order
+    ("examples/gqa_decode.py", {"lengths": [500, 0, 3, 200], "capacity": 500, "heads": 6, "heads_kv": 2, "dim": 64},
+     1),  # warps with several pairs
 ])  # fmt: skip
-def test_kernel_files_run_clean(path, case):
+def test_kernel_files_run_clean(path, case, sms):
     """Each file on a small case: no findings, and the result of reference_fn, to the output type's precision."""
-    row = json.loads(run(HERE / "run_file.py", ROOT / path, json.dumps(case)).splitlines()[-1])
+    row = json.loads(run(HERE / "run_file.py", ROOT / path, json.dumps(case), sms).splitlines()[-1])
     assert row["findings"] == []
     assert row["launches"] >= 1
     for error, scale in zip(row["errors"], row["scales"], strict=True):
