@@ -24,6 +24,7 @@ GPU_FIELDS = (
     "power.draw",
     "temperature.gpu",
     "clocks_throttle_reasons.active",
+    "uuid",
 )
 
 
@@ -31,7 +32,7 @@ def describe() -> dict:
     """The environment of this run; ``gpu`` is None where there is none. Imports nothing heavy."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "gpu": gpus()[0] if gpus() else None,
+        "gpu": visible_gpu(),
         "cpu": _cpu_name(),
         "cpu_count": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
@@ -39,6 +40,16 @@ def describe() -> dict:
         **{package.replace("-", "_"): version(package) for package in PACKAGES},
         "commit": commit(),
     }
+
+
+def visible_gpu() -> dict | None:
+    """The GPU that PyTorch calls 0: the first of CUDA_VISIBLE_DEVICES, by index or by (the beginning of) its UUID."""
+    found, first = gpus(), os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if first.isdigit():
+        return found[int(first)] if int(first) < len(found) else None
+    if first.startswith("MIG-") and len(found) == 1:
+        return found[0]  # a part of the only one; nvidia-smi lists whole GPUs
+    return next((gpu for gpu in found if gpu["uuid"].startswith(first)), None) if first else None
 
 
 def version(package: str) -> str | None:
@@ -74,6 +85,7 @@ def gpus() -> list[dict]:
                     "power_w",
                     "temperature_c",
                     "throttle_reasons",
+                    "uuid",
                 ),
                 (v.strip() for v in line.split(",")),
                 strict=True,

@@ -28,7 +28,7 @@ def read() -> dict | None:
     except OSError:
         return None
     device = ctypes.c_void_p()
-    if library.nvmlInit_v2() or library.nvmlDeviceGetHandleByIndex_v2(_index(), ctypes.byref(device)):
+    if library.nvmlInit_v2() or _find(library, device):
         return None
     return {"sm_mhz": _number(library.nvmlDeviceGetClockInfo, device, SM_CLOCK),
             "memory_mhz": _number(library.nvmlDeviceGetClockInfo, device, MEMORY_CLOCK),
@@ -37,10 +37,12 @@ def read() -> dict | None:
             "throttled_by": _throttled_by(library, device), "foreign_processes": _foreign(library, device)}
 
 
-def _index() -> int:
-    """NVML counts all GPUs; the first of CUDA_VISIBLE_DEVICES is the one that PyTorch calls 0."""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-    return int(first) if first.isdigit() else 0
+def _find(library, device) -> int:
+    """Fill in the handle of the first of CUDA_VISIBLE_DEVICES, which PyTorch calls 0; NVML's return code."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    if first.startswith(("GPU-", "MIG-")):
+        return library.nvmlDeviceGetHandleByUUID(first.encode(), ctypes.byref(device))
+    return library.nvmlDeviceGetHandleByIndex_v2(int(first) if first.isdigit() else 0, ctypes.byref(device))
 
 
 def _number(function, device, *arguments) -> int | None:

@@ -170,7 +170,7 @@ def _materialise(source: values.Mapping, widen: bool = False, move: bool = False
             return value
         if value.dtype.is_complex:
             return value.detach().to(torch.complex128)
-        if not value.dtype.is_floating_point:
+        if not value.dtype.is_floating_point or value.dtype in values.PACKED:
             return value
         wide = value.detach().to(torch.float64, copy=True)
         if move:

@@ -20,6 +20,7 @@ GUARD_BYTES = 4096    # untouchable bytes on either side of each storage
 GUARD_BYTE = 0xFF     # NaN in every float format: what is read there shows in the result
 
 SCALARS = {"int": int, "float": float, "bool": bool, "str": str}
+PACKED = {getattr(torch, "float4_e2m1fn_x2", None)}   # two numbers a byte: PyTorch converts them to no other dtype
 FLOAT_TEXT = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 

@@ -16,6 +16,7 @@ from . import values
 from .values import Bundle
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
+PART_ELEMENTS = 1 << 26  # a float64 copy of one part is 512 MiB; inputs of gigabytes are varied part by part
 FINITE_MAX = {torch.float16: 65504.0, torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 
@@ -60,7 +61,9 @@ def varied(
             continue
         for tensor in _leaves(value):
             floating = tensor.dtype.is_floating_point
-            if not tensor.numel() or tensor.dtype.is_complex or floating != (kinds == "float"):
+            if tensor.dtype in values.PACKED or tensor.dtype.is_complex:
+                continue
+            if not tensor.numel() or floating != (kinds == "float"):
                 continue
             old = tensor.detach().to(generator.device)
             result = change(old, generator)
@@ -70,6 +73,9 @@ def varied(
                 # Through an expanded (stride 0) dimension the last value written wins, for every reader alike.
                 _assign(tensor.detach(), result.cpu())
                 changed = True
+    old = result = None
+    if large_input:
+        torch.cuda.empty_cache()  # both workers use the same GPU
     return new, changed
 
 
@@ -79,17 +85,33 @@ def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     No stored answer survives this, and what inputs usually promise (sorted, positive, masked) does. A constant tensor,
     such as a zero bias, becomes random: nothing else could show whether a kernel reads it.
     """
-    wide = x.to(torch.float64)
     strength = 0.15 + 0.2 * torch.rand((), generator=generator, device=x.device, dtype=torch.float64)
-    if x.numel() > 1 and bool((wide == wide.flatten()[0]).all()) and bool(torch.isfinite(wide.flatten()[0])):
-        base = wide.flatten()[0].abs()
-        noise = torch.rand(x.shape, generator=generator, device=x.device, dtype=torch.float64)
-        return _cast(wide + (noise if base == 0 else base * noise), x.dtype)
-    finite = torch.isfinite(wide)
-    scale = torch.where(finite, wide, 0.0).square().mean().sqrt().clamp_min(1e-300)
-    ratio = (wide / scale).square()
-    grown = wide * (1.05 + strength * ratio / (1 + ratio))
-    return _cast(torch.where(finite, grown, wide), x.dtype)
+    first = x.reshape(-1)[:1].to(torch.float64)
+    if x.numel() > 1 and bool(torch.isfinite(first)) and all(bool((part == first).all()) for part in _wide_parts(x)):
+        base = 1.0 if first == 0 else first.abs()
+        draw = {"generator": generator, "device": x.device, "dtype": torch.float64}
+        return _in_parts(x, lambda part: part + base * torch.rand(part.shape, **draw))
+    squares = sum(torch.where(torch.isfinite(part), part, 0.0).square().sum() for part in _wide_parts(x))
+    scale = (squares / x.numel()).sqrt().clamp_min(1e-300)
+
+    def grown(part: torch.Tensor) -> torch.Tensor:
+        ratio = (part / scale).square()
+        return torch.where(torch.isfinite(part), part * (1.05 + strength * ratio / (1 + ratio)), part)
+
+    return _in_parts(x, grown)
+
+
+def _wide_parts(x: torch.Tensor):
+    """x in float64, in flat parts."""
+    return (part.to(torch.float64) for part in x.reshape(-1).split(PART_ELEMENTS))
+
+
+def _in_parts(x: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """``change`` of x in float64, back in the dtype of x."""
+    result = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    for target, part in zip(result.view(-1).split(PART_ELEMENTS), _wide_parts(x), strict=True):
+        target.copy_(_cast(change(part), x.dtype))
+    return result
 
 
 def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -98,9 +120,7 @@ def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     count = max(1, flat.numel() // 128)
     if flat.numel() < 2:
         return flat.view(x.shape)
-    order = torch.randperm(flat.numel(), generator=generator, device=x.device)[
-        : 2 * min(count, 4096, flat.numel() // 2)
-    ]
+    order = _distinct_places(x, 2 * min(count, 4096, flat.numel() // 2), generator)
     first, second = order.chunk(2)
     raw = flat.view(torch.uint8).view(flat.numel(), -1) if flat.element_size() > 1 else flat.view(torch.uint8)
     raw[first], raw[second] = raw[second].clone(), raw[first].clone()
@@ -111,9 +131,17 @@ def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """One pair of elements changes places: a signature of samples most likely stays what it was."""
     flat = x.reshape(-1).clone()
     if flat.numel() > 1:
-        i, j = torch.randperm(flat.numel(), generator=generator, device=x.device)[:2].tolist()
+        i, j = _distinct_places(x, 2, generator).tolist()
         flat[i], flat[j] = flat[j].clone(), flat[i].clone()
     return flat.view(x.shape)
+
+
+def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+    """int64 (count,): flat indices in random order, no two the same."""
+    if x.numel() <= PART_ELEMENTS:
+        return torch.randperm(x.numel(), generator=generator, device=x.device)[:count]
+    places = torch.randint(x.numel(), (4 * count,), generator=generator, device=x.device).unique()
+    return places[torch.randperm(places.numel(), generator=generator, device=x.device)[:count]]
 
 
 def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -135,6 +163,12 @@ def scramble(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None
 
 def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     flat = x.reshape(-1)
+    if flat.numel() > PART_ELEMENTS:  # a permutation of this many takes more memory than a GPU has
+        cut = int(torch.randint(1, flat.numel(), (), generator=generator, device=x.device))
+        rolled = torch.empty_like(flat)
+        rolled[: flat.numel() - cut].copy_(flat[cut:])
+        rolled[flat.numel() - cut :].copy_(flat[:cut])
+        return rolled.view(x.shape)
     return flat[torch.randperm(flat.numel(), generator=generator, device=x.device)].view(x.shape)
 
 

@@ -96,3 +96,37 @@ def test_rewrite_reaches_tensors_that_are_already_mapped(tmp_path):
     variations.rewrite(mapping, second)
 
     assert torch.equal(tensor, torch.ones(4))
+
+
+@pytest.mark.parametrize("change", [variations.warp, variations.swap, variations.swap_one, variations.shuffle])
+def test_a_tensor_of_many_parts_is_varied_as_one_of_a_single_part(tmp_path, monkeypatch, change):
+    monkeypatch.setattr(variations, "PART_ELEMENTS", 100)
+    x = torch.randn(40, 35).sort(dim=0).values
+
+    (y,), changed = vary([x.flatten()[7:1330]], tmp_path, change)
+
+    assert changed
+    before = x.flatten()[7:1330]
+    if change is variations.warp:
+        assert torch.equal(y.argsort(), before.argsort())   # one scale for all parts: the order stays
+        assert 1.04 <= (y / before).min() <= (y / before).max() <= 1.41
+    else:
+        assert torch.equal(y.sort().values, before.sort().values)
+
+
+def test_a_constant_of_many_parts_becomes_random(tmp_path, monkeypatch):
+    monkeypatch.setattr(variations, "PART_ELEMENTS", 10)
+
+    (y,), changed = vary([torch.full((64,), 2.0, dtype=torch.bfloat16)], tmp_path, variations.warp)
+
+    assert changed
+    assert y.unique().numel() > 20
+
+
+def test_packed_floats_are_left_alone(tmp_path):
+    x = torch.randint(0, 256, (32,), dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+
+    (y,), changed = vary([x], tmp_path, variations.warp)
+
+    assert not changed
+    assert torch.equal(y.view(torch.uint8), x.view(torch.uint8))
