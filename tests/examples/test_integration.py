@@ -60,3 +60,15 @@ def test_an_export_is_linked_and_called_from_cpp(exported):
     assert built.returncode == 0, built.stderr
 
     check(run("./gelu", cwd=exported))
+
+
+def test_the_operator_holds_on_a_cpu():
+    """opcheck, gradient and torch.compile(fullgraph=True) ran; without a GPU it says what did not."""
+    done = run(sys.executable, FOLDER / "custom_op.py")
+
+    assert "CPU: schema, fake results, gradient and torch.compile(fullgraph=True) hold" in done.stdout, done.stderr
+    if arch_here()[1]:
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "PASS"), done.stderr
+    else:
+        assert done.returncode == 6
+        assert "CUDA graphs were not run" in done.stdout
