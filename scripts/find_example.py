@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
 def _operation(op: str | None) -> str | None:
     known = nvidia_examples.operations()
     if op and op.lower() not in known:
-        raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; without --op all texts are searched")
+        raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; a WORD searches all texts")
     return op and op.lower()
 
 

@@ -131,14 +131,53 @@ def scan(block):
 
 
 def quantize(block):
+    import cutlass
     import torch
 
     x = torch.randn(6, block.COLUMNS).to(torch.bfloat16)
-    out, scale = torch.zeros(6, block.COLUMNS, dtype=torch.float8_e4m3fn), torch.zeros(6)
-    compile_for_torch(block, *block.fakes)(x, out, scale)
-    want = x.float().abs().amax(1) / block.LARGEST
-    assert torch.allclose(scale, want)
-    return out.float(), (x.float() * (1 / want)[:, None]).to(torch.float8_e4m3fn).float()
+    got, want = [], []
+    for dtype, kind in ((cutlass.Float8E4M3FN, torch.float8_e4m3fn), (cutlass.Int8, torch.int8)):
+        out, scale = torch.zeros(6, block.COLUMNS, dtype=kind), torch.zeros(6)
+        compile_for_torch(block, *block.fakes(dtype))(x, out, scale)
+        limit = block.LARGEST[dtype]
+        largest = x.float().abs().amax(1)
+        assert torch.allclose(scale, largest / limit)
+        scaled = x.float() * (torch.full_like(largest, limit) / largest)[:, None]  # limit / t is limit * (1 / t)
+        got.append(out.float() / limit)
+        want.append((scaled.round() if kind is torch.int8 else scaled).to(kind).float() / limit)
+    return torch.cat(got), torch.cat(want)
+
+
+def argmax(block):
+    import torch
+
+    x = torch.randn(9, 328).mul(2).round().to(torch.bfloat16)  # with ties
+    out = torch.zeros(9, dtype=torch.int64)
+    compile_for_torch(block, *block.fakes)(x, out)
+    return out, (x == x.amax(-1, keepdim=True)).int().argmax(-1)
+
+
+def rotary(block):
+    import torch
+
+    x = torch.randn(5, 3, 2 * block.HALF).to(torch.bfloat16)
+    angle = torch.rand(5, block.HALF) * 6
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    out = torch.zeros_like(x)
+    compile_for_torch(block, block.x[0], *block.angles, block.x[1])(x, cos, sin, out)
+    a, b = x.double().chunk(2, -1)
+    c, s = cos.double()[:, None], sin.double()[:, None]
+    return out, torch.cat((a * c - b * s, b * c + a * s), -1)
+
+
+def depthwise(block):
+    import torch
+
+    x, weight = torch.randn(2, 3, 13, 37).to(torch.bfloat16), torch.randn(3, 9).to(torch.bfloat16)
+    out = torch.zeros(6, 13, 37, dtype=x.dtype)
+    compile_for_torch(block, block.image(), block.weight, block.image())(x.view(6, 13, 37), weight, out)
+    want = torch.nn.functional.conv2d(x.double(), weight.double().view(3, 1, 3, 3), padding=1, groups=3)
+    return out, want.view(6, 13, 37)
 
 
 def kernel_file(block):
@@ -158,6 +197,9 @@ RUNS = {
     ("patterns-memory", "UNROLL", "sm_90a"): flat_times_three,
     ("reduction", "rmsnorm_kernel", "sm_90a"): rmsnorm,
     ("reduction", "quantize_kernel", "sm_90a"): quantize,
+    ("recipes", "argmax_kernel", "sm_90a"): argmax,
+    ("recipes", "rope_kernel", "sm_90a"): rotary,
+    ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
     ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
     ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
     ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
