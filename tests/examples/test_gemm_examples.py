@@ -14,6 +14,8 @@ CASES = {
     "gemm_batched.py": ["odd", "shared_a"],
     "gemm_grouped.py": ["ragged", "nobody"],
     "gemm_fp8_block_scaled.py": ["odd"],
+    "gemm_int4_weights.py": ["decode"],
+    "gemm_split_k.py": ["four_parts", "odd"],
 }
 
 
@@ -45,6 +47,7 @@ def refusals():
     def fp8(*shape):
         return torch.zeros(shape).to(torch.float8_e4m3fn)
 
+    x, packed, scales = load("gemm_int4_weights.py").get_inputs(m=3, n=72, k=256, device="cpu")
     one, rows, columns = torch.ones(1, 2), torch.ones(8, 2), torch.ones(2, 8).mT
     ends = torch.tensor([4, 4, 9], dtype=torch.int32)
     return [
@@ -65,6 +68,16 @@ def refusals():
         ("gemm_fp8_block_scaled.py", (fp8(8, 144), rows, fp8(8, 144), one), r"scale_a.mT.contiguous\(\).mT"),
         ("gemm_fp8_block_scaled.py", (fp8(144, 8).mT, columns, fp8(8, 144), one), "contiguous along K"),
         ("gemm_fp8_block_scaled.py", (fp8(8, 144), columns, fp8(8, 144), one), "on one CUDA device"),
+        ("gemm_int4_weights.py", (x.half(), packed, scales), "must be bfloat16"),
+        ("gemm_int4_weights.py", (x[:, :200], packed, scales), "pad x and w with zeros along K"),
+        ("gemm_int4_weights.py", (x, packed, scales[:, :68]), "N must be a multiple of 8"),
+        ("gemm_int4_weights.py", (x, packed[:1], scales), r"packed must be pack\(w\) of w \(72, 256\)"),
+        ("gemm_int4_weights.py", (x[:, ::2].contiguous(), packed, scales), "packed must be"),
+        ("gemm_int4_weights.py", (x, packed, scales), "on one CUDA device"),
+        ("gemm_split_k.py", (bf16(8, 8).float(), bf16(8, 8)), "must be bfloat16 or float16"),
+        ("gemm_split_k.py", (bf16(8, 9), bf16(8, 9)), "pad the rows"),
+        ("gemm_split_k.py", (bf16(8, 8), bf16(8, 16)), "a must be"),
+        ("gemm_split_k.py", (bf16(8, 8), bf16(8, 8)), "on one CUDA device"),
     ]
 
 
@@ -74,3 +87,26 @@ def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
 
     with pytest.raises(ValueError, match=says):
         load(example).kernel_fn(*arguments)
+
+
+def test_packed_weights_are_the_weights():
+    import torch
+
+    example = load("gemm_int4_weights.py")
+    w = torch.randint(-8, 8, (72, 256))
+
+    packed = example.pack(w)
+
+    assert packed.shape == (2, 2, 2, 128, 4)
+    assert torch.equal(example.unpack(packed)[:72], w.to(torch.int32))
+    # Thread 5 of the first warpgroup, (g, c) = (1, 1): rows 1 and 9, columns 2, 3, 10, 11 of the first 16, as PTX says.
+    nibbles = [(int(packed[0, 0, 0, 5, 0]) >> shift & 15) - 8 for shift in range(0, 32, 4)]
+    assert nibbles == [int(w[row, k]) for odd in (0, 1) for k in (2 + odd, 10 + odd) for row in (1, 9)]
+
+
+@pytest.mark.parametrize(("shape", "split"), [
+    ((512, 512, 16384), 4), ((40, 72, 1000), 8), ((33, 77, 136), 1), ((4096, 4096, 4096), 1), ((1024, 1024, 32768), 2),
+    ((8, 8, 8), 1),
+])  # fmt: skip
+def test_k_is_split_where_tiles_are_few_and_k_is_long(shape, split):
+    assert load("gemm_split_k.py").choose(*shape, sms=132) == split
