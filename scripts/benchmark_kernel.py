@@ -10,6 +10,7 @@ The speed-up is quoted against the best baseline; a kernel whose timed calls fai
 references/benchmarking.md explains the method.
 """
 
+import hashlib
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,18 +24,18 @@ from kernel_harness.verdict import ExitCode
 def main(argv: list[str] | None = None) -> ExitCode:
     options = _parser().parse_args(argv)
     _check(options)
-    from kernel_harness import benchmark_report, run_comparison
+    from kernel_harness import benchmark_report, contract, run_comparison
 
+    allowed = frozenset(options.allow_different)
     old = run_comparison.load(options.compare[0]) if options.compare else None
-    if options.kernel is None:
-        new, charges = run_comparison.load(options.compare[1]), []
-    else:
-        new = _run(options)
-        charges = new["charges"]
-    if old is None or charges:
+    if old and options.kernel:
+        source, _ = contract.read_source(options.kernel)
+        run_comparison.check_old(old, hashlib.sha256(source.encode()).hexdigest(), allowed)
+    new = run_comparison.load(options.compare[1]) if options.kernel is None else _run(options)
+    if old is None or new["charges"]:
         report = benchmark_report.of_run(new)
     else:
-        found = run_comparison.compare(old, new, frozenset(options.allow_different))
+        found = run_comparison.compare(old, new, allowed)
         report = benchmark_report.of_comparison(found, new, options.fail_on_regression)
     return benchmark_report.emit(report, options, new)
 
@@ -55,7 +56,7 @@ def _parser():
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write roofline and case charts (.svg or .png)")
     parser.add_argument("--compare", nargs="+", metavar="JSON", type=Path,
                         help="an old result, or an old and a new one")
-    parser.add_argument("--allow-different", nargs="+", default=[], choices=("gpu", "inputs", "kernel"),
+    parser.add_argument("--allow-different", nargs="+", default=[], choices=("gpu", "inputs", "kernel", "method"),
                         help="compare although these differ")
     parser.add_argument("--fail-on-regression", type=cli.positive(float), metavar="PCT",
                         help="exit 1 when a case is slower by more than PCT per cent")
@@ -73,6 +74,8 @@ def _check(options) -> None:
         raise cli.UsageError("--compare OLD.json NEW.json times nothing: leave KERNEL.py out, or give OLD.json alone")
     if options.fail_on_regression and not options.compare:
         raise cli.UsageError("--fail-on-regression needs --compare OLD.json")
+    if options.plot and not options.plot.absolute().parent.is_dir():
+        raise cli.UsageError(f"--plot {options.plot}: there is no folder {options.plot.absolute().parent}")
     if options.plot and options.plot.suffix not in (".svg", ".png"):
         raise cli.UsageError(f"--plot {options.plot}: the file must end in .svg or .png")
     if options.plot and find_spec("matplotlib") is None:

@@ -61,7 +61,7 @@ class _Contest:
     def __init__(self, settings: Settings, arena: Arena, progress: Callable[[str], None]):
         self.settings, self.arena, self.progress = settings, arena, progress
         self.charges: list[Charge] = []
-        self.ceilings: dict[tuple, roofline.Ceilings | None] = {}
+        self.ceilings: dict[tuple, roofline.Ceilings] = {}
         self.tolerance: dict | None = None
         self.samples: list[tuple[dict, dict]] = []   # inputs that no contender has seen, with the oracle's answers
         self.state: dict | None = None   # of the GPU, right after the last round
@@ -82,7 +82,7 @@ class _Contest:
         speedups = [case["speedup"]["estimate"] for case in documents if case.get("speedup")]
         return {"environment": surroundings,
                 "kernel": {"file": str(self.settings.file), "sha256": self.arena.kernel.opened.get("sha256")},
-                "cases": documents, "ceilings": [found.to_json() for found in self.ceilings.values() if found],
+                "cases": documents, "ceilings": [found.to_json() for found in self.ceilings.values()],
                 "geometric_mean_speedup": statistics.geometric_mean(speedups) if speedups else None,
                 "charges": [{"code": int(charge.code), "sentence": charge.sentence} for charge in self.charges],
                 "remarks": list(dict.fromkeys(self.arena.remarks))}
@@ -202,11 +202,9 @@ class _Contest:
             return {}
         return {"warm_us": statistics.median(warm["device_us"]), "host_us": statistics.median(host["host_us"])}
 
-    def _ceilings(self, facts: dict) -> roofline.Ceilings | None:
-        """Measured once for each dtype; a CPU that others use as well has none worth the name."""
+    def _ceilings(self, facts: dict) -> roofline.Ceilings:
+        """Measured once for each dtype."""
         key = (facts["device"], facts["dtype"] if facts["flops"] else None)
-        if facts["device"] == "cpu":
-            return None
         if key not in self.ceilings:
             self.progress("measuring the ceilings of this device")
             self.ceilings[key] = roofline.Ceilings(**self.arena.ask(
@@ -219,13 +217,13 @@ class _Contest:
         return {baseline.name: statistics.paired_ratio(baseline.rounds_us, kernel.rounds_us) for baseline in baselines
                 if baseline.lost is None and min(kernel.rounds_us) > 0}
 
-    def _documented(self, name: str, ceilings: roofline.Ceilings | None, aside: dict) -> dict:
+    def _documented(self, name: str, ceilings: roofline.Ceilings, aside: dict) -> dict:
         """The case as the document shows it; a time that physics rules out becomes a charge."""
         if self.charges:
             return benchmark_document.refused(name, self.arena.kernel, self.state)
         document = benchmark_document.of_case(name, self.arena.contenders, ceilings, aside, self._ratios(), self.state)
         refusal = (document["contenders"][0]["roofline"] or {}).get("refusal")
-        if refusal:
+        if refusal and self.arena.kernel.facts["device"] == "cuda":   # a CPU's caches are not flushed
             self.charges.append(Charge(ExitCode.CHEATING, f"kernel: {refusal}"))
             return benchmark_document.refused(name, self.arena.kernel, self.state)
         return document

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from . import environment, report
 from .report import Report, Table
-from .run_comparison import RunDifference
+from .run_comparison import SESSION_RESOLUTION, RunDifference
 from .statistics import Difference
 from .verdict import ExitCode, worst
 
@@ -16,6 +16,7 @@ WORDS = {ExitCode.PASS: "TIMED", ExitCode.WRONG_RESULT: "WRONG RESULT", ExitCode
 TIMES = ("case", "contender", "us", "p10", "p90", "GB/s", "TFLOP/s", "% of limit", "limit")
 SPEEDUPS = ("case", "against", "speedup", "low", "high")
 CEILINGS = ("kind", "value", "unit")
+SCATTER = 2.0   # p90 over p10 beyond which a time is no property of the kernel
 NEW_VALUES = 1.5   # times the usual time; the flush before such a call explains less
 ASIDE = ("case", "contender", "warm us", "unseen us", "events us", "host us", "first call s", "launches")
 
@@ -81,6 +82,12 @@ def _notes(document: dict, cases: list[dict]) -> list[str]:
             if entry.get("starved_bursts"):
                 notes.append(f"case {case['name']}: {entry['name']} waits for the device or for the host in "
                              f"{entry['starved_bursts']} of {entry['rounds']} bursts; its time includes that wait")
+            if "p10_us" in entry and entry["p90_us"] > SCATTER * entry["p10_us"]:
+                notes.append(f"case {case['name']}: the times of {entry['name']} scatter from {entry['p10_us']:.1f} to "
+                             f"{entry['p90_us']:.1f} us (p10 to p90): other work shares this device, or calls differ")
+            if (entry.get("roofline") or {}).get("percent", 0) > 100 and entry["device"] == "cpu":
+                notes.append(f"case {case['name']}: {entry['name']} is past the limit of memory: its operands stay "
+                             "in the CPU's caches")
         if case["contenders"]:
             kernel = case["contenders"][0]
             if kernel["new_values_us"] > NEW_VALUES * kernel["median_us"] + 5 and kernel["device"] == "cuda":
@@ -123,8 +130,11 @@ def of_comparison(found: RunDifference, new: dict, fail_over_percent: float | No
     regressions = [case for case in found.cases if fail_over_percent is not None
                    and case.difference is Difference.SLOWER and case.ratio.estimate > 1 + fail_over_percent / 100]
     counts = {kind.value.replace(" ", "_"): sum(case.difference is kind for case in found.cases) for kind in Difference}
-    notes = [f"the card's own ceilings moved by {100 * found.drift:.1f} % between the runs; no interval is narrower"]
+    notes = [f"the device's own ceilings moved by {100 * found.drift:.1f} % between the runs; no interval is narrower"]
     notes += [f"only in one of the runs: {', '.join(found.missing)}"] if found.missing else []
+    if fail_over_percent is not None and fail_over_percent < 100 * SESSION_RESOLUTION:
+        notes.append(f"two sessions are not known better than {100 * SESSION_RESOLUTION:g} %: a slow-down of "
+                     f"{fail_over_percent:g} % passes")
     table = Table("New over old", ("case", "old us", "new us", "ratio", "low", "high", "verdict"), rows)
     document = new | {"comparison": [asdict(case) for case in found.cases]}
     findings = [f"case {case.name} is {100 * (case.ratio.estimate - 1):.1f} % slower ({case.old_us:.2f} us to "

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 SLACK = 0.95   # a time this far under its floor is still put down to the measurement; less is refused
-STREAM_BYTES = 1 << 30
-MATRIX_SIZES = (4096, 8192)   # the larger one may be held back by the power limit, the smaller one by its tail
+STREAM_BYTES = {"cuda": 1 << 30, "cpu": 1 << 28}   # past the caches
+MATRIX_SIZES = {"cuda": (4096, 8192), "cpu": (512, 1024)}   # power may hold back a large one, its tail a small one
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def measure(timer, device: str, dtype: str | None) -> Ceilings:
     """Time the ceilings with ``timer`` on an idle device. dtype: of the matrix product, None for none."""
     import torch
 
-    size = STREAM_BYTES if device == "cuda" else 1 << 26
+    size = STREAM_BYTES[device]
     source = torch.randn(size // 4, dtype=torch.float32, device=device)
     target = torch.empty_like(source)
     rows = source.view(1 << 12, -1)
@@ -115,8 +115,8 @@ def _matrix_flops(timer, device: str, dtype) -> float | None:
     import torch
 
     best = None
-    for size in MATRIX_SIZES if device == "cuda" else (512,):
-        if dtype in (torch.float64, torch.float32) and size > MATRIX_SIZES[0]:
+    for size in MATRIX_SIZES[device]:
+        if dtype in (torch.float64, torch.float32) and size > MATRIX_SIZES["cuda"][0]:
             continue
         try:
             call = _product(torch, device, dtype, size)

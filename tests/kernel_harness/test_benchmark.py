@@ -30,10 +30,10 @@ def contender(name, us, rounds=24):
                          "percent": 90.0, "refusal": None}}
 
 
-def document(us=20.0, gpu="NVIDIA H200", sha256="ab", shapes=("float32[8]",), charges=()):
+def document(us=20.0, gpu="NVIDIA H200", sha256="ab", shapes=("float32[8]",), charges=(), **kernel):
     """A run of one case against eager PyTorch."""
     ratio = {"estimate": 2.0, "low": 1.99, "high": 2.01, "confidence": 0.99, "pairs": 24}
-    contenders = [contender("kernel", us), contender("eager", 2 * us)]
+    contenders = [contender("kernel", us) | kernel, contender("eager", 2 * us)]
     cases = [{"name": "default", "keywords": {}, "shapes": list(shapes), "speedups": {"eager": ratio},
               "speedup": {"against": "eager", **ratio}, "contenders": contenders}]
     ceilings = {"copy": 4.2e12, "read": 4.3e12, "write": 4.6e12, "flops": None, "flops_of": None, "launch_us": 0.8,
@@ -77,6 +77,8 @@ def test_a_card_that_drifted_cannot_tell():
     ({"gpu": "NVIDIA B200"}, "gpu", "different devices"),
     ({"sha256": "cd"}, "kernel", "the kernel file changed"),
     ({"shapes": ("float32[9]",)}, "inputs", "has other inputs"),
+    ({"method": "cuda-events"}, "method", r"different clocks \(cupti; cuda-events\)"),
+    ({"device": "cpu"}, "gpu", "different devices"),
 ])
 def test_runs_that_differ_are_compared_only_on_request(change, what, sentence):
     with pytest.raises(UsageError, match=sentence):
@@ -103,6 +105,65 @@ def test_only_results_of_the_benchmark_are_read(tmp_path):
         run_comparison.load(path)
     path.write_text(json.dumps(document()))
     assert run_comparison.load(path) == document()
+
+
+def damage(document, path, value):
+    """The document with the value at a path of keys replaced, or taken away where it is DELETED."""
+    *folders, last = path
+    inner = document
+    for key in folders:
+        inner = inner[key]
+    if value is DELETED:
+        del inner[last]
+    else:
+        inner[last] = value
+    return document
+
+
+DELETED = object()
+KERNEL = ("cases", 0, "contenders", 0)
+
+
+@pytest.mark.parametrize(("path", "value"), [
+    (("cases",), None), (("kernel",), DELETED), (("environment",), None), (("charges",), DELETED),
+    ((*KERNEL, "rounds_us"), [0.0] * 8), ((*KERNEL, "rounds_us"), [float("nan")] * 8), ((*KERNEL, "median_us"), None),
+    ((*KERNEL, "method"), DELETED), (("ceilings",), [{}]), (("cases", 0, "shapes"), DELETED)], ids=str)
+def test_a_damaged_result_is_a_mistake_of_usage(tmp_path, path, value):
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(damage(document(), path, value)))
+
+    with pytest.raises(UsageError, match="not a result of benchmark_kernel"):
+        run_comparison.load(file)
+
+
+def test_a_refused_old_run_has_nothing_to_compare_with():
+    with pytest.raises(UsageError, match="the old run was refused and has no times: kernel: it replays"):
+        run_comparison.compare(document(charges=[{"code": 7, "sentence": "kernel: it replays"}]), document())
+
+
+def test_matrix_products_of_two_dtypes_are_no_drift():
+    old, new = document(), document()
+    ceiling = old["ceilings"][0]
+    of = {"bfloat16": 7e14, "float32": 4e14}
+    old["ceilings"] = [ceiling | {"flops": flops, "flops_of": dtype} for dtype, flops in of.items()]
+    new["ceilings"] = old["ceilings"][::-1]
+
+    assert run_comparison.compare(old, new).drift == 0
+
+
+def test_a_limit_below_what_two_sessions_resolve_is_said():
+    found = run_comparison.compare(document(), document())
+    assert "a slow-down of 0.5 % passes" in " ".join(benchmark_report.of_comparison(found, document(), 0.5).notes)
+    assert "passes" not in " ".join(benchmark_report.of_comparison(found, document(), 3).notes)
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"p10_us": 10.0, "p90_us": 40.0}, "scatter from 10.0 to 40.0 us"),
+    ({"device": "cpu", "roofline": {"percent": 130.0, "bytes_per_second": 1.0, "flops_per_second": None,
+                                    "limit": "memory"}}, "stay in the CPU's caches")])
+def test_a_time_that_means_little_gets_a_note(changes, says):
+    assert says not in " ".join(benchmark_report.of_run(document()).notes)
+    assert says in " ".join(benchmark_report.of_run(document(**changes)).notes)
 
 
 def test_comparison_does_not_change_its_documents():

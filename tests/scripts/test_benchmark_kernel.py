@@ -50,7 +50,7 @@ def kernel(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("flags", [(), ("-S", "-P"), ("-I", "-S")])
+@pytest.mark.parametrize("flags", [(), ("-I", "-S"), *([("-S", "-P")] if sys.version_info >= (3, 11) else [])])
 def test_help_needs_the_standard_library_alone(flags):
     finished = run("--help", flags=flags)
     assert finished.returncode == 0, finished.stderr
@@ -64,6 +64,7 @@ def test_help_needs_the_standard_library_alone(flags):
     (("k.py", "--fail-on-regression", "3"), 2, "needs --compare"),
     (("k.py", "--plot", "x.pdf"), 2, "must end in .svg or .png"),
     (("k.py", "--budget", "0"), 2, "not a positive number"),
+    (("k.py", "--plot", "nowhere/x.svg"), 2, "there is no folder"),
     (("--compare", "nowhere.json", "nowhere.json"), 2, "No such file"),
 ])
 def test_mistakes_get_a_sentence_with_the_standard_library_alone(arguments, code, sentence):
@@ -85,6 +86,8 @@ def test_honest_kernel_is_timed_and_compared_with_itself(kernel, tmp_path):
     assert timed["median_us"] > 0
     assert len(timed["rounds_us"]) == len(eager["rounds_us"]) >= 8
     assert document["cases"][0]["speedup"]["against"] == "eager"
+    assert timed["roofline"]["percent"] > 0
+    assert document["ceilings"][0]["copy"] > 1e8
     compared = run("--compare", result, result, "--fail-on-regression", "1", "--format", "plain")
     assert compared.returncode == 0, compared.stderr
     assert compared.stdout.splitlines()[-1].startswith("VERDICT verdict=COMPARED")
@@ -102,3 +105,15 @@ def test_timing_cheats_get_no_number(cheat, codes):
     assert finished.returncode in codes, finished.stdout + finished.stderr
     assert "FINDING" in finished.stdout
     assert " us=" not in finished.stdout
+
+
+def test_an_old_run_of_another_file_is_refused_before_anything_is_timed(kernel, tmp_path):
+    old = tmp_path / "old.json"
+    entry = {"name": "kernel", "median_us": 1.0, "rounds_us": [1.0] * 8, "method": "perf_counter", "device": "cpu"}
+    old.write_text(json.dumps({
+        "tool": "benchmark_kernel", "environment": {"gpu": None, "cpu": "c"}, "kernel": {"sha256": "ab"}, "charges": [],
+        "cases": [{"name": "small", "keywords": {}, "shapes": [], "contenders": [entry]}]}))
+    finished = run(kernel, "--compare", old, flags=("-S",))   # without torch: nothing can have run
+
+    assert finished.returncode == 2
+    assert "the kernel file changed between the runs" in finished.stderr
