@@ -148,6 +148,21 @@ def quantize(block):
     return torch.cat(got), torch.cat(want)
 
 
+def fused_norm(block):
+    import torch
+
+    n = block.COLUMNS
+    x, residual = (torch.randn(3, n).to(torch.bfloat16) for _ in range(2))
+    weight, bias = (torch.randn(n).to(torch.bfloat16) for _ in range(2))
+    h, q, scale = torch.zeros(3, n, dtype=x.dtype), torch.zeros(3, n, dtype=torch.float8_e4m3fn), torch.zeros(3)
+    compile_for_torch(block, *block.fakes)(x, residual, weight, bias, h, q, scale)
+    assert torch.equal(h, x + residual)
+    y = torch.nn.functional.layer_norm((x + residual).double(), (n,), weight.double(), bias.double(), 1e-5)
+    largest = y.abs().amax(1)
+    assert torch.allclose(scale.double(), largest / block.LARGEST, rtol=1e-5)
+    return q.float(), (y * (block.LARGEST / largest)[:, None]).float().to(torch.float8_e4m3fn).float()
+
+
 def argmax(block):
     import torch
 
@@ -197,6 +212,7 @@ RUNS = {
     ("patterns-memory", "UNROLL", "sm_90a"): flat_times_three,
     ("reduction", "rmsnorm_kernel", "sm_90a"): rmsnorm,
     ("reduction", "quantize_kernel", "sm_90a"): quantize,
+    ("fused-norm", "fused_kernel", "sm_90a"): fused_norm,
     ("recipes", "argmax_kernel", "sm_90a"): argmax,
     ("recipes", "rope_kernel", "sm_90a"): rotary,
     ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
