@@ -61,7 +61,7 @@ def _is_whole(document: dict) -> bool:
 
 
 def check_old(old: dict, sha256: str, allowed: frozenset[str]) -> None:
-    """UsageError when no run of the file with this hash could be held against ``old``; asked before anything is timed."""
+    """UsageError when no run of the file with this hash could be held against ``old``; asked before timing."""
     if old["charges"]:
         raise UsageError(f"the old run was refused and has no times: {old['charges'][0]['sentence']}")
     if old["kernel"]["sha256"] != sha256 and "kernel" not in allowed:
