@@ -617,6 +617,8 @@ def _check(q, kv_cache, block_table, cache_seqlens, softmax_scale):
                          f"got {tuple(q.shape)} and {tuple(kv_cache.shape)}")
     if any(x.dtype != torch.int32 or x.shape[0] != batch for x in (block_table, cache_seqlens)):
         raise ValueError(f"block_table and cache_seqlens must be int32 with a row for each of the {batch} sequences")
+    if 17 * batch * (block_table.shape[1] + OVERHEAD + 1) >= 1 << 31:  # the largest number that schedule() forms
+        raise ValueError(f"{batch} sequences of up to {block_table.shape[1]} pages are more than Int32 can count")
     if any(x.stride(-1) != 1 for x in tensors.values()) or (s_q > 1 and q.stride(1) != heads * q.stride(2)):
         raise ValueError("the last mode of every input must be contiguous and q's tokens dense: call .contiguous()")
     if any(x.data_ptr() % 16 or any(stride % 8 for stride in x.stride()[:-1]) for x in (q, kv_cache)):

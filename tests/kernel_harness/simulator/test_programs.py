@@ -71,3 +71,13 @@ def test_kernel_files_run_clean(path, case, sms):
     assert row["launches"] >= 1
     for error, scale in zip(row["errors"], row["scales"], strict=True):
         assert error <= 2.0**-7 * scale
+
+
+def test_mla_decode_turns_its_ring_many_times():
+    """One multiprocessor: all pages of all sequences, one of them empty, pass through the three stages of one CTA."""
+    case = json.dumps({"lengths": [580, 0, 130, 64], "heads": 4})
+    row = json.loads(run(HERE / "run_file.py", ROOT / "templates/mla_decode.py", case, 1).splitlines()[-1])
+
+    assert row["findings"] == []
+    for error, scale in zip(row["errors"], row["scales"], strict=True):
+        assert error <= 2.0**-7 * scale
