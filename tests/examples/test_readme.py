@@ -1,0 +1,34 @@
+"""examples/README.md: every example has a row, and the column of measurements is what results/ says."""
+
+import pytest
+from examples_table import PAGE, ROOT, ROW, page, standing
+
+pytestmark = pytest.mark.cpu
+
+
+def test_every_example_has_a_row():
+    rows = [(PAGE.parent / match["link"]).resolve() for match in ROW.finditer(PAGE.read_text())]
+    folders = {link.parent for link in rows if link.name == "README.md"}
+    files = [path for path in PAGE.parent.rglob("*.py") if "__pycache__" not in path.parts]
+
+    assert [str(f.relative_to(ROOT)) for f in files if f not in rows and f.parent not in folders] == []
+    assert [str(link) for link in rows if not link.is_file()] == []
+    assert len(rows) == len(set(rows))
+
+
+def test_the_measurements_are_those_of_the_results():
+    assert PAGE.read_text() == page(), "python tests/examples_table.py writes the column"
+
+
+def test_a_kernel_without_evidence_shows_no_ratio():
+    assert standing("examples/gemm_grouped.py", {}) == "never run on a GPU"
+    assert standing("examples/rmsnorm.py", {}) == "not measured in this state"
+    assert standing("examples/integration/aot_export/load.py", {}) == "no kernel"
+
+
+def test_evidence_shows_the_range_of_its_own_cases():
+    cases = [{"kernel": "a.py", "ratio": 1.5}, {"kernel": "a.py", "ratio": 0.98}, {"kernel": "b.py", "ratio": 9.0}]
+
+    shown = standing("a.py", {"a.py": [(ROOT / "results" / "x.json", {"cases": cases})]})
+
+    assert shown == "0.98 to 1.50 ([evidence](../results/x.json))"
