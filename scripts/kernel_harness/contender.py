@@ -90,7 +90,13 @@ def enter(case: str, seed: int, budget_s: float = 3.0) -> dict:
         first = _draw(keywords, same_values, seed)
     except Exception as error:
         return _raised("inputs", error)
-    device = next((tensor.device.type for tensor in input_sets.tensors_in(first)), "cpu")
+    devices = [tensor.device for tensor in input_sets.tensors_in(first)]
+    gpus = {device for device in devices if device.type == "cuda"}
+    if gpus - {torch.device("cuda", 0)}:
+        where = ", ".join(sorted(map(str, gpus)))
+        return {"error": "method", "detail": "", "message": f"the inputs are on {where}, and the clocks those of the "
+                'first GPU: choose one with CUDA_VISIBLE_DEVICES and use the device "cuda"'}
+    device = "cuda" if gpus else "cpu"
     try:
         timer = _opened.gpu if device == "cuda" else timing.open_timer(device, _opened.method)
     except timing.TimingUnavailable as error:

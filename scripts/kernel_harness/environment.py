@@ -30,9 +30,10 @@ GPU_FIELDS = (
 
 def describe() -> dict:
     """The environment of this run; ``gpu`` is None where there is none. Imports nothing heavy."""
+    gpu = visible_gpu()
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "gpu": visible_gpu(),
+        "gpu": gpu and {name: value for name, value in gpu.items() if name != "uuid"},
         "cpu": _cpu_name(),
         "cpu_count": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),

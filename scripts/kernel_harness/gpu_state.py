@@ -58,9 +58,13 @@ def _throttled_by(library, device) -> list[str]:
 
 
 def _foreign(library, device) -> int | None:
-    """Processes on this GPU that this one did not start; None where NVML does not say."""
+    """Processes on this GPU that this one did not start; None where NVML does not say, or numbers them otherwise.
+
+    In a container NVML may name processes as the host counts them: then not one of them is known here.
+    """
     count, found = ctypes.c_uint(MOST_PROCESSES), (_Process * MOST_PROCESSES)()
     if library.nvmlDeviceGetComputeRunningProcesses_v3(device, ctypes.byref(count), found):
         return None
     own = {os.getpid(), *descendants(os.getpid())}
-    return sum(found[index].pid not in own for index in range(count.value))
+    foreign = sum(found[index].pid not in own for index in range(count.value))
+    return None if foreign and foreign == count.value else foreign

@@ -81,7 +81,27 @@ def ignores_seed(get_inputs: Callable[..., list], keywords: dict) -> bool:
 def scaled(inputs: list, seed: int) -> list:
     """The inputs with every floating tensor scaled by ``scale_factor(seed)``."""
     factor = scale_factor(seed)
-    return [x * factor if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in inputs]
+    return [_scaled(x, factor) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in inputs]
+
+
+def _scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+    """A copy of x in memory of its own, with its strides and its place within 16 bytes, multiplied by ``factor``."""
+    if not x.numel():
+        return x
+    start, stop = values.extent(x)
+    start = start // 16 * 16
+    memory = values.storage_bytes(x, start, stop - start).clone()
+    offset = x.storage_offset() - start // x.element_size()
+    copy = torch.empty(0, dtype=x.dtype, device=x.device).set_(memory.untyped_storage(), offset, x.shape, x.stride())
+    scale(copy, factor)
+    return copy.requires_grad_(x.requires_grad)
+
+
+def scale(x: torch.Tensor, factor: float) -> None:
+    """Multiply a tensor of any floating dtype in place; PyTorch multiplies no 8-bit floats."""
+    own = _distinct(x)
+    if x.dtype not in values.PACKED:
+        own.copy_((own.to(torch.float64 if x.dtype is torch.float64 else torch.float32) * factor).to(x.dtype))
 
 
 def scale_factor(seed: int) -> float:

@@ -11,12 +11,13 @@ import glob
 import io
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from .worker import run_tree
 
 SECTIONS = ("SpeedOfLight", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Chart", "MemoryWorkloadAnalysis_Tables",
             "ComputeWorkloadAnalysis", "Occupancy", "LaunchStats", "WarpStateStats", "SchedulerStats")
@@ -79,14 +80,13 @@ def collect(ncu: str, file: Path, case: str, subject: str, timeout_s: float) -> 
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         log = Path(folder, "ncu.csv")   # apart from what the kernel file prints
         command[1:1] = ["--log-file", str(log)]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            raise ProfilerFailed(f"ncu gave no answer within {timeout_s:g} s: profile a smaller case") from None
+        code, printed = run_tree(command, timeout_s)
+        if code is None:
+            raise ProfilerFailed(f"ncu gave no answer within {timeout_s:g} s: profile a smaller case")
         text = log.read_text() if log.exists() else ""
     kernels = parse(text)
     if not kernels:
-        end = "\n".join((text + ran.stdout + ran.stderr).strip().splitlines()[-12:])
+        end = "\n".join((text + printed).strip().splitlines()[-12:])
         hint = " (run as root, or set NVreg_RestrictProfilingToAdminUsers=0)" if "ERR_NVGPUCTRPERM" in end else ""
         raise ProfilerFailed(f"ncu brought no metrics{hint}\n{end}")
     return kernels

@@ -20,8 +20,8 @@ def vary(fresh: dict, earlier: dict, seed: int) -> dict:
     if same:
         inputs = values.rebuild(new.bundle.tree, new.bytes_of)
         for tensor in input_sets.tensors_in(inputs):
-            if tensor.is_floating_point() and 0 not in tensor.stride():
-                tensor.data.mul_(input_sets.scale_factor(seed))
+            if tensor.is_floating_point():
+                input_sets.scale(tensor, input_sets.scale_factor(seed))
     return {"same": same}
 
 

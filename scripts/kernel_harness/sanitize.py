@@ -11,13 +11,11 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from .worker import kill_tree
+from .worker import run_tree
 
 DECISIVE, ADVISORY = ("memcheck", "initcheck"), ("racecheck", "synccheck")
 ERRORS, HAZARDS = r"ERROR SUMMARY: (\d+) error", r"RACECHECK SUMMARY: (\d+) hazard"
@@ -68,20 +66,10 @@ def _run(program: str, tool: str, kernel: Path, case: str, timeout: float) -> Ou
     target = [sys.executable, "-c", PROGRAM, scripts, str(kernel.absolute()), case]
     command = [program, "--tool", tool, "--print-limit", "5", "--report-api-errors", "no", *target]
     environ = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    with tempfile.TemporaryFile() as log:  # no pipe: what the tool started would hold it open
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, start_new_session=True
-        )
-        try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return Outcome(tool, case, None, f"{tool} gave no answer within {timeout:g} s")
-        finally:
-            kill_tree(process.pid)
-            process.wait()
-        log.seek(0)
-        text = log.read().decode(errors="replace")
-    return _read(tool, case, text, process.returncode)
+    code, text = run_tree(command, timeout, environ)
+    if code is None:
+        return Outcome(tool, case, None, f"{tool} gave no answer within {timeout:g} s")
+    return _read(tool, case, text, code)
 
 
 def _read(tool: str, case: str, text: str, code: int) -> Outcome:

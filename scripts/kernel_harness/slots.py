@@ -48,6 +48,8 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
             return entry.storages[index]
 
         entry.inputs = values.rebuild(bundle["tree"], storage)
+        if entry.blocks:  # streams, waiting and captures are the current device's
+            torch.cuda.set_device(next(iter(entry.blocks.values())).device)
         SLOTS[name] = entry
         return entry
     entry = SLOTS[name]

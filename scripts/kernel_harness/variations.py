@@ -17,6 +17,7 @@ from .values import Bundle
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
 PART_ELEMENTS = 1 << 26  # a float64 copy of one part is 512 MiB; inputs of gigabytes are varied part by part
+RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 FINITE_MAX = {torch.float16: 65504.0, torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
 
 
@@ -69,7 +70,7 @@ def varied(
             result = change(old, generator)
             if result is not None and floating and _is_sorted(old):
                 result = result.sort(dim=-1).values  # what comes sorted is meant to be
-            if result is not None and not torch.equal(result, old):
+            if result is not None and not torch.equal(_raw(result), _raw(old)):
                 # Through an expanded (stride 0) dimension the last value written wins, for every reader alike.
                 _assign(tensor.detach(), result.cpu())
                 changed = True
@@ -99,6 +100,11 @@ def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return torch.where(torch.isfinite(part), part * (1.05 + strength * ratio / (1 + ratio)), part)
 
     return _in_parts(x, grown)
+
+
+def _raw(x: torch.Tensor) -> torch.Tensor:
+    """The bits of x, flat, as integers: what every device can compare and gather, whatever the dtype."""
+    return x.reshape(-1).view(RAW[x.element_size()])
 
 
 def _wide_parts(x: torch.Tensor):
@@ -169,7 +175,8 @@ def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         rolled[: flat.numel() - cut].copy_(flat[cut:])
         rolled[flat.numel() - cut :].copy_(flat[:cut])
         return rolled.view(x.shape)
-    return flat[torch.randperm(flat.numel(), generator=generator, device=x.device)].view(x.shape)
+    order = torch.randperm(flat.numel(), generator=generator, device=x.device)
+    return _raw(flat)[order].view(x.dtype).view(x.shape)
 
 
 def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

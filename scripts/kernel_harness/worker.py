@@ -18,6 +18,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,6 +154,26 @@ class Worker:
     def _forged(self) -> WorkerForged:
         self.close()
         return WorkerForged("the result channel carried bytes that the harness did not write", self.log_tail())
+
+
+def run_tree(command: list[str], timeout: float,
+             environment: Mapping[str, str] | None = None) -> tuple[int | None, str]:
+    """Exit code and output of a program that starts others; None when it was killed, with all of them, at ``timeout``.
+
+    The output goes to a file: a pipe would stay open for as long as any of the others holds it.
+    """
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
+                                   start_new_session=True)
+        try:
+            returncode = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            returncode = None
+        finally:
+            kill_tree(process.pid)
+            process.wait()
+        log.seek(0)
+        return returncode, log.read().decode(errors="replace")
 
 
 def adopt_orphans() -> None:

@@ -12,10 +12,17 @@ DEVICE = "cpu:0"
 
 
 @pytest.fixture
-def made(tmp_path):
+def current():
+    """The devices that were made current, in order."""
+    return []
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch, current):
     """Builds a slot of blocks; returns (slot, the bundle as JSON)."""
 
     def make(*tensors, embed=False):
+        monkeypatch.setattr(torch.cuda, "set_device", current.append)
         bundle = values.save(list(tensors), tmp_path / "inputs").to_json()
         entry = slots.prepare(bundle, "a", "", DEVICE, embed)
         slots.fill_device(entry)
@@ -81,3 +88,10 @@ def test_an_input_that_a_kernel_keeps_stays_what_it_was(made):
     del kept
     gc.collect()
     assert block() is None
+
+
+def test_the_inputs_device_becomes_the_current_one(made, current):
+    """Streams, synchronisation and captures of a kernel on cuda:1 are that device's."""
+    entry, _ = made(torch.zeros(4))
+
+    assert current == [entry.blocks[0].device]

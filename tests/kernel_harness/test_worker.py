@@ -123,3 +123,14 @@ def test_a_child_is_not_told_that_it_is_checked(role, monkeypatch):
 
     assert "MY_TILE" in names
     assert not {"PYTEST_CURRENT_TEST", "GIT_SSL_NO_VERIFY", "CI", "CUDA_LAUNCH_BLOCKING"} & set(names)
+
+
+def test_a_program_is_given_up_with_all_that_it_started():
+    """What it started holds its output open: waiting for the end of a pipe would take for ever."""
+    started = time.monotonic()
+
+    code, text = worker.run_tree(["sh", "-c", "echo first; sleep 300 & wait"], 0.5)
+
+    assert (code, text) == (None, "first\n")
+    assert time.monotonic() - started < 60
+    assert worker.run_tree(["sh", "-c", "echo out; echo err >&2; exit 3"], 30) == (3, "out\nerr\n")

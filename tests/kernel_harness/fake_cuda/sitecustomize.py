@@ -134,6 +134,7 @@ def install() -> None:
     for name, value in {
         "is_available": lambda: True, "is_initialized": lambda: True, "synchronize": synchronize,
         "current_device": lambda: 0, "current_stream": lambda *_: current[0], "set_stream": set_stream,
+        "set_device": lambda index: None,
         "stream": OnStream, "Stream": Stream, "CUDAGraph": Graph, "empty_cache": empty_cache,
         "memory_reserved": lambda: 0, "mem_get_info": lambda *_: (64 << 30, 80 << 30), "_sleep": lambda cycles: None,
         "is_current_stream_capturing": lambda: Graph.recorder is not None,
