@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied 
 from kernel_harness import cli, nvidia_examples
 from kernel_harness.verdict import ExitCode
 
+NOT_FOUND = "NVIDIA has no example of it; look in examples/ and references/recipes.md, or name a part: --op norm"
+
 
 def main(argv: list[str] | None = None) -> ExitCode:
     parser = cli.parser(__doc__)
@@ -87,6 +89,7 @@ def _emit(options, rows: list, columns: tuple, document: dict, wanted: bool = Tr
         exit_code=ExitCode.PASS if good else ExitCode.WRONG_RESULT,
         document=document,
         summary={"rows": len(rows)},
+        notes=[NOT_FOUND] if wanted and not rows else [],
         tables=[Table("", columns, rows)] if rows else [],
     )
     return emit(report, options.format, options.output)

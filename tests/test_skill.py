@@ -1,7 +1,8 @@
 """SKILL.md keeps to the Agent Skills specification, and what it and the README name is there and runs.
 
 The rules are those of agentskills/agentskills (docs/specification.mdx, skills-ref's validator) and of the packaging
-check of anthropics/skills, which also forbids angle brackets in the description.
+check of anthropics/skills, which also forbids angle brackets in the description. Both programs need the network to
+install; `agentskills validate` of skills-ref 0.1.1 and quick_validate.py of anthropics/skills 9d2f1ae accept SKILL.md.
 """
 
 import re

@@ -60,8 +60,11 @@ def test_an_arch_may_be_written_in_short():
 
 
 def test_nothing_found_is_said():
-    """No match is exit code 1, not an empty success."""
-    assert _find("no-such-kernel")[0] == 1
+    """No match is exit code 1, not an empty success, and says where else to look."""
+    code, answer = _find("no-such-kernel")
+
+    assert code == 1
+    assert "references/recipes.md" in answer["notes"][0]
 
 
 def test_learning_paths_use_indexed_examples():
