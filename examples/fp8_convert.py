@@ -26,6 +26,7 @@ from cutlass.cute.runtime import make_fake_stream, make_fake_tensor, make_ptr
 TEST_CASES = {
     **{f"n={n}": {"shape": (n,)} for n in (1, 15, 16, 4096, 70_003)},
     **{f"given scale n={n}": {"shape": (n,), "scale": 0.01} for n in (0, 1, 16, 4099)},
+    "several tiles a CTA": {"shape": (20_003,), "ctas": 2},
     "misaligned": {"shape": (33, 35), "view": "misaligned"},
     "transposed": {"shape": (33, 48), "view": "transposed"},
     "zeros": {"shape": (100,), "factor": 0.0},
@@ -38,6 +39,7 @@ BENCH_CASES = {
     for name, scale in (("amax", None), ("given scale", 0.01))
     for log2 in (16, 20, 24, 28)
 }
+TUNING_SPACE = {"ctas": [264, 528, 1024, 2048]}
 ARCHS = ("sm_90a", "sm_100a", "sm_120a")
 EXPECT = {arch: {"LDG.128": ">0", "registers": "<=64", "spill_bytes": 0} for arch in ARCHS}
 VIEWS = {
@@ -47,16 +49,18 @@ VIEWS = {
 }
 
 
-def get_inputs(shape=(4096, 4096), dtype=torch.bfloat16, scale=None, view="flat", factor=3.0, device="cuda"):
-    """[x] or [x, scale]; with the scale 0.01 some elements saturate."""
+def get_inputs(shape=(4096, 4096), dtype=torch.bfloat16, scale=None, view="flat", factor=3.0, ctas=None, device="cuda"):
+    """[x], [x, scale] or [x, None, ctas]; with the scale 0.01 some elements saturate."""
     x = VIEWS[view](factor * torch.randn(shape, dtype=dtype, device=device))
+    if ctas is not None:
+        return [x, None, ctas]
     return [x] if scale is None else [x, torch.tensor(scale, device=device)]
 
 
 LARGEST, SMALLEST_AMAX = 448.0, 1e-12
 
 
-def reference_fn(x, scale=None):
+def reference_fn(x, scale=None, ctas=None):
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     used = wide.abs().amax().clamp(min=SMALLEST_AMAX) / LARGEST if scale is None else scale
     q = (wide * (1 / used)).clamp(-LARGEST, LARGEST).to(torch.float8_e4m3fn)  # torch alone turns an overflow into NaN
@@ -67,7 +71,7 @@ def reference_fn(x, scale=None):
 
 THREADS = 256
 VALUES = 16  # of a thread: 128 bits of e4m3
-CTAS = 1024  # of the amax kernel, that fill a GPU
+CTAS = 1024  # of the amax kernel, at most: they fill a GPU
 DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -88,10 +92,10 @@ class Convert:
         self.vector, self.has_scale = vector, has_scale
 
     @cute.jit
-    def __call__(self, mQ: cute.Tensor, stream: cuda.CUstream, pX, mScale: cute.Tensor, pAmax):
+    def __call__(self, mQ: cute.Tensor, stream: cuda.CUstream, pX, mScale: cute.Tensor, pAmax, most: Int32):
         n = cute.size(mQ)
         if const_expr(not self.has_scale):
-            ctas = cutlass.min(cute.ceil_div(n, THREADS * VALUES), CTAS)
+            ctas = cutlass.min(cute.ceil_div(n, THREADS * VALUES), most)
             self.amax(mQ, pX, pAmax).launch(grid=(ctas, 1, 1), block=(THREADS, 1, 1), stream=stream)
         grid = (cute.ceil_div(n, THREADS * VALUES), 1, 1)
         self.convert(mQ, pX, mScale, pAmax).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)
@@ -165,7 +169,7 @@ class Convert:
 
 @functools.cache
 def _launcher(dtype, alignment, has_scale, is_wide):
-    """launch(flat q, address of x, scale (1), address of the amax or None)."""
+    """launch(flat q, address of x, scale (1), address of the amax or None, CTAs of the amax kernel)."""
     dtype, n = DTYPES[dtype], cute.sym_int(64 if is_wide else 32)
     compiled = cute.compile(
         Convert(alignment * 8 // dtype.width, has_scale),
@@ -174,15 +178,17 @@ def _launcher(dtype, alignment, has_scale, is_wide):
         make_ptr(dtype, 16, cute.AddressSpace.gmem, assumed_align=alignment),
         make_fake_tensor(Float32, (1,), stride=(1,), assumed_align=4),
         None if has_scale else make_ptr(Int32, 16, cute.AddressSpace.gmem, assumed_align=4),
+        Int32(1),
         options="--enable-tvm-ffi",
     )
     return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
 
 
-def kernel_fn(x, scale=None):
+def kernel_fn(x, scale=None, ctas=CTAS):
     """x / scale as float8_e4m3fn where a scale is given, else (that, scale = amax / 448); ValueError for other input.
 
     x: float32, float16 or bfloat16, dense, on a CUDA device. scale: a float32 tensor of one element beside it.
+    ctas: of the amax kernel, at most.
     """
     if x.dtype not in DTYPES or not x.is_cuda:
         raise ValueError(f"x must be float32, float16 or bfloat16 on a CUDA device; got {x.dtype} on {x.device}")
@@ -203,7 +209,7 @@ def kernel_fn(x, scale=None):
     if n:
         bits = 16 | x.data_ptr()
         launch = _launcher(x.dtype, bits & -bits, scale is not None, n >= 1 << 30)
-        launch(q.as_strided((n,), (1,)), x.data_ptr(), used.view(1), amax if amax is None else amax.data_ptr())
+        launch(q.as_strided((n,), (1,)), x.data_ptr(), used.view(1), amax if amax is None else amax.data_ptr(), ctas)
     return (q, used) if scale is None else q
 
 

@@ -15,8 +15,9 @@ pytestmark = pytest.mark.compile
 CASES = {
     "adamw.py": ["n=10007", "bf16 parameter", "misaligned"],
     "dropout.py": ["seed and offset of 64 bits", "misaligned"],
-    "fp8_convert.py": ["n=4096", "given scale n=4099", "misaligned"],
+    "fp8_convert.py": ["n=4096", "given scale n=4099", "several tiles a CTA"],
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
+    "integration/pdl.py": ["n=2049", "several tiles a CTA"],
     "swiglu.py": ["33x24", "5x7", "strided"],
     "transpose.py": ["72x200", "65x67", "fp32"],
 }
@@ -38,6 +39,16 @@ def test_the_example_is_right(example):
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "ok=yes" in run.stdout
+
+
+@pytest.mark.parametrize("example", CASES)
+def test_its_instructions_are_the_expected_ones(example):
+    script = ROOT / "scripts" / "inspect_kernel.py"
+    command = [sys.executable, script, ROOT / "examples" / example, "--arch", "sm_90a"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "holds=yes" in run.stdout
 
 
 @pytest.mark.parametrize(("counter", "offset", "seed", "words"), [
