@@ -10,7 +10,6 @@ The speed-up is quoted against the best baseline; a kernel whose timed calls fai
 references/benchmarking.md explains the method.
 """
 
-import hashlib
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +29,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
     old = run_comparison.load(options.compare[0]) if options.compare else None
     if old and options.kernel:
         source, _ = contract.read_source(options.kernel)
-        run_comparison.check_old(old, hashlib.sha256(source.encode()).hexdigest(), allowed)
+        run_comparison.check_old(old, run_comparison.sha256(source), allowed)
     new = run_comparison.load(options.compare[1]) if options.kernel is None else _run(options)
     if old is None or new["charges"]:
         report = benchmark_report.of_run(new)

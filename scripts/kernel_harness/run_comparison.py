@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import dataclass
@@ -60,11 +61,16 @@ def _is_whole(document: dict) -> bool:
         return False
 
 
-def check_old(old: dict, sha256: str, allowed: frozenset[str]) -> None:
+def sha256(source: str) -> str:
+    """The hash that a run of this source carries."""
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def check_old(old: dict, new_sha256: str, allowed: frozenset[str]) -> None:
     """UsageError when no run of the file with this hash could be held against ``old``; asked before timing."""
     if old["charges"]:
         raise UsageError(f"the old run was refused and has no times: {old['charges'][0]['sentence']}")
-    if old["kernel"]["sha256"] != sha256 and "kernel" not in allowed:
+    if old["kernel"]["sha256"] != new_sha256 and "kernel" not in allowed:
         raise UsageError("the kernel file changed between the runs; --allow-different kernel compares the two versions")
 
 
