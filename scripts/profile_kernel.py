@@ -4,8 +4,9 @@
   python scripts/profile_kernel.py KERNEL.py --compare OTHER.py    both kernels, metric by metric
   python scripts/profile_kernel.py KERNEL.py --compare reference   against reference_fn
 
-Without ncu it says how to get it and reports what CUPTI sees: every launch with its time, grid, registers and shared
-memory. For a timeline, the same program runs under nsys with NVTX ranges around the case and each call.
+Without ncu it says how to get it and reports what CUPTI sees, every launch with its time, grid, registers and shared
+memory, and what the compiled code tells (inspect_kernel.py); without a GPU the latter alone. For a timeline, the same
+program runs under nsys with NVTX ranges around the case and each call.
 """
 
 import sys

@@ -1,4 +1,8 @@
-"""profile_kernel.py: what to profile, with which tool, and how it is shown (standard library only)."""
+"""profile_kernel.py: what to profile, with which tool, and how it is shown (standard library only).
+
+Without ncu, or without a GPU, the inspection of the compiled kernels takes its place, and the exit code stays
+"could not be decided here": the code alone does not say what a kernel waits for.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from . import environment, profiling
+from . import capture, environment, inspection, profiling
 from .arena import Arena, Stopped
 from .cli import UndecidedError, UsageError
-from .report import Report, Table, emit
+from .report import Progress, Report, Table, emit
 from .verdict import ExitCode
 
 LAUNCHES = ("kernel", "us", "grid", "block", "registers", "shared bytes", "stream")
@@ -25,6 +29,9 @@ ROWS = (   # the comparison: (row, plain metric, factor)
 
 def run(options) -> ExitCode:
     """Profile as the options say, and report."""
+    ncu = options.ncu or profiling.find_ncu()
+    if options.ncu and not Path(options.ncu).is_file():
+        raise UsageError(f"--ncu {options.ncu}: no such file")
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         arena = Arena(options.kernel, (), Path(folder), options.timeout, None)
         try:
@@ -38,11 +45,9 @@ def run(options) -> ExitCode:
              one["shared_bytes"], one["stream"]) for one in launches]
     seen = Table("One call, as CUPTI saw it", LAUNCHES, rows, "launch")
     document = {"environment": environment.describe(), "kernel": {"file": str(options.kernel)}, "case": case,
-                "launches": launches, "compulsory_bytes": facts["bytes_moved"]}
-    ncu = options.ncu or profiling.find_ncu()
-    if ncu is None:
-        return emit(Report("profile_kernel", "NO NCU", ExitCode.UNDECIDED, document, {"case": case}, [seen],
-                           [profiling.HOW_TO_GET_NCU], [], _further(options, case)), options.format, options.output)
+                "launches": launches, "compulsory_bytes": facts.get("bytes_moved")}
+    if not launches or ncu is None:
+        return emit(_inspected(options, case, document, [seen] if launches else []), options.format, options.output)
     subjects = {"kernel": (options.kernel, "kernel")}
     if options.compare == "reference":
         subjects["reference"] = (options.kernel, "reference")
@@ -65,17 +70,48 @@ def run(options) -> ExitCode:
 
 
 def _observe(arena: Arena, options) -> tuple[str, dict, list[dict]]:
-    """(case, the contender's facts, the launches of one call)."""
+    """(case, the contender's facts, the launches of one call); neither facts nor launches without a GPU."""
     loaded = arena.open()
     case = options.case or loaded["bench_cases"][0]
     if case not in loaded["bench_cases"]:
         raise UsageError(f"--case {case}: no such case; {options.kernel} has {', '.join(loaded['bench_cases'])}")
-    arena.draw(case)   # says in a sentence where a GPU is needed and there is none
+    try:
+        arena.draw(case)
+    except UndecidedError:   # it needs a GPU, and there is none
+        return case, {}, []
     arena.ready(arena.kernel)
     facts = arena.tell(arena.kernel, "enter", case=case, seed=secrets.randbits(40))
     if facts["device"] == "cpu":
         raise UndecidedError(f"{options.kernel} makes its inputs on the CPU: there are no device metrics to profile")
     return case, facts, arena.tell(arena.kernel, "profile")["launches"]
+
+
+def _inspected(options, case: str, document: dict, tables: list[Table]) -> Report:
+    """What the compiled code tells without ncu. tables: what CUPTI saw, empty where there is no GPU."""
+    found = _inspect(options.kernel, options.timeout)
+    if options.compare not in (None, "reference"):
+        found.tables.append(inspection.compare(found, _inspect(Path(options.compare), options.timeout)))
+    diagnosis = [f"{kernel['label']} ({kernel['arch']}): {one.what} ({one.evidence}); read {one.page}"
+                 for kernel in found.document["kernels"] for one in profiling.diagnose_code(kernel)]
+    document |= {"kernels": found.document["kernels"], "diagnosis": diagnosis}
+    why = profiling.HOW_TO_GET_NCU if tables else "there is no GPU here: nothing was run, and the code alone was read"
+    notes = [*diagnosis, *found.notes]
+    if not any(case in kernel["cases"] for kernel in found.document["kernels"]):
+        notes.append(f"the code is that of the file's first test case; case {case} may compile to other code")
+    return Report("profile_kernel", "NO NCU" if tables else "NO GPU", ExitCode.UNDECIDED, document, {"case": case},
+                  [*tables, *found.tables], [why, *found.findings], notes, _further(options, case))
+
+
+def _inspect(file: Path, timeout_s: float) -> Report:
+    """The inspection of a file's first case, for this machine's GPU or, without one, for the file's ARCHS."""
+    gpu = environment.describe()["gpu"]
+    major, minor = gpu["compute_capability"].split(".") if gpu else ("0", "")
+    archs = [f"sm_{major}{minor}{'a' * (int(major) >= 9)}"] if gpu else ()
+    progress = Progress()
+    try:
+        return inspection.inspect(file, archs, capture.FIRST, timeout_s, None, progress.step)
+    finally:
+        progress.close()
 
 
 def _comparison(profiles: dict[str, list[dict]]) -> Table:
@@ -98,7 +134,7 @@ def _comparison(profiles: dict[str, list[dict]]) -> Table:
 
 def _further(options, case: str) -> list[str]:
     target = f"python -c \"{profiling.BOOTSTRAP}\" scripts {options.kernel} '{case}' kernel"
-    return [f"python scripts/inspect_kernel.py {options.kernel}   (registers, spills, instructions; no GPU needed)",
+    return [f"python scripts/inspect_kernel.py {options.kernel} --source FOLDER   (PTX and SASS to read)",
             f"nsys profile --capture-range=cudaProfilerApi {target}   (timeline with NVTX ranges)"]
 
 

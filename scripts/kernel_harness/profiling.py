@@ -182,3 +182,25 @@ def diagnose(kernel: Mapping, compulsory_bytes: float | None = None, sm_count: i
         say("it is so short that launching it matters: fuse it with its neighbours", f"{get('duration_us'):.2f} us",
             "benchmarking")
     return found
+
+
+def diagnose_code(kernel: Mapping) -> list[Diagnosis]:
+    """What the compiled code of one kernel says, as inspect_kernel.py describes it; nothing of it was timed."""
+    found = []
+    if kernel["spill_bytes"]:
+        found.append(Diagnosis("it spills registers: keep fewer values alive, or give a thread more registers",
+                               f"{kernel['spill_bytes']} bytes a thread, {kernel['registers']} registers",
+                               "references/lowering.md"))
+    few = [one for one in kernel["occupancy"] if one["blocks"] and one["fraction"] < 0.25]
+    uses_tensor_cores = bool((kernel["families"] or {}).get("tensor core"))
+    if few and not uses_tensor_cores:   # few large CTAs are how tensor-core kernels are built
+        found.append(Diagnosis(f"few warps fit a multiprocessor, limited by {few[0]['limited_by']}",
+                               f"{few[0]['warps']} warps on {few[0]['device']}, {100 * few[0]['fraction']:.0f} %",
+                               "references/architectures.md"))
+    widths = {int(access.partition(".")[2]): count for access, count in (kernel["ptx_global"] or {}).items()
+              if access.startswith("ld.")}
+    if widths and max(widths) < 64:
+        found.append(Diagnosis("no global load is wider than 32 bits: vectors move as much in fewer instructions",
+                               ", ".join(f"{count} loads of {bits} bits" for bits, count in sorted(widths.items())),
+                               "references/memory.md"))
+    return found

@@ -1,5 +1,6 @@
 """ncu's raw page becomes plain names, and metrics become a diagnosis that points to a page that exists."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,41 @@ def test_every_stall_reason_names_a_page_that_exists():
 
 def test_healthy_kernel_has_nothing_to_say():
     assert profiling.diagnose(healthy(), 1e8, 132) == []
+
+
+def test_a_profiler_that_hangs_is_given_up_with_what_it_started(tmp_path):
+    """ncu's program outlives it and would keep its output open."""
+    ncu = tmp_path / "ncu"
+    ncu.write_text("#!/bin/sh\nsleep 300 &\nwait\n")
+    ncu.chmod(0o755)
+    started = time.monotonic()
+
+    with pytest.raises(profiling.ProfilerFailed, match="no answer within"):
+        profiling.collect(str(ncu), tmp_path / "kernel.py", "default", "kernel", 0.5)
+    assert time.monotonic() - started < 60
+
+
+def code(**changes):
+    """A kernel's description with nothing to say about."""
+    return {"spill_bytes": 0, "registers": 64, "families": {"tensor core": {}}, "ptx_global": {"ld.128": 4, "ld.16": 8},
+            "occupancy": [LOW[0] | {"blocks": 4, "warps": 32, "fraction": 0.5}]} | changes
+
+
+LOW = [{"device": "H200", "blocks": 1, "warps": 8, "fraction": 0.125, "limited_by": "registers"}]
+
+
+@pytest.mark.parametrize(("changes", "what"), [
+    ({"spill_bytes": 128}, "it spills registers"),
+    ({"occupancy": LOW}, "few warps fit a multiprocessor, limited by registers"),
+    ({"ptx_global": {"ld.16": 16, "st.128": 1}}, "no global load is wider than 32 bits"),
+])
+def test_code_is_diagnosed_with_evidence_and_a_page(changes, what):
+    [found] = profiling.diagnose_code(code(**changes))
+    assert what in found.what
+    assert any(character.isdigit() for character in found.evidence)
+    assert (ROOT / found.page).exists()
+
+
+def test_healthy_code_has_nothing_to_say():
+    assert profiling.diagnose_code(code()) == []
+    assert profiling.diagnose_code(code(occupancy=LOW, families={"tensor core": {"HGMMA": 8}})) == []

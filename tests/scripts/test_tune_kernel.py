@@ -1,6 +1,7 @@
 """tune_kernel.py and profile_kernel.py from the outside, on CPU tensors."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,27 @@ def test_profiling_cpu_tensors_cannot_be_decided(tmp_path):
     finished = run("profile_kernel.py", kernel)
     assert finished.returncode == 6
     assert "makes its inputs on the CPU" in finished.stderr
+
+
+def test_a_missing_ncu_is_a_mistake_of_usage(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL)
+    finished = run("profile_kernel.py", kernel, "--ncu", tmp_path / "ncu")
+    assert finished.returncode == 2
+    assert "no such file" in finished.stderr
+
+
+@pytest.mark.compile
+def test_without_a_gpu_the_profile_is_what_the_code_tells(tmp_path):
+    """CUDA_VISIBLE_DEVICES hides the GPU from machines that have one."""
+    pytest.importorskip("cutlass")
+    kernel = tmp_path / "softmax.py"
+    kernel.write_text((SCRIPTS.parent / "templates" / "reduction.py").read_text()
+                      .replace('ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")', 'ARCHS = ("sm_90a",)'))
+    command = [sys.executable, SCRIPTS / "profile_kernel.py", kernel, "--format", "json"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                              env=dict(os.environ, CUDA_VISIBLE_DEVICES="", PATH="/usr/bin:/bin"))
+    document = json.loads(finished.stdout)
+    assert finished.returncode == 6
+    assert document["kernels"][0]["registers"] > 0
+    assert document["verdict"] == "NO GPU"
