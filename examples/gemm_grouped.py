@@ -7,6 +7,7 @@ Idea      Only the device knows how many tokens an expert got, and nobody waits 
           store them. TMA does that too: a box is cut off at the edge of the tensor, so D's descriptor makes an edge of
           any row. Its modes (i, p), of 16 and T + 1 rows, have the same stride; row i of the box, moved down to
           i + 16 - left, falls off when i >= left, and p takes the move back, which needs 16 rows of room before D.
+          (Triton's tools/ragged_tma.py gives a descriptor two modes of one stride for the same end.)
 Layout    X (T, K), W (E, N, K), ends (E) int32: expert e has the rows ends[e - 1] to ends[e], as in torch._grouped_mm.
           D (T, N); rows past ends[-1] are not written. One warp loads, one or two warpgroups multiply 64 rows each.
 Requires  sm_90a; bfloat16 or float16; K a multiple of 8, contiguous rows. N that is no multiple of 8 costs a copy of D.

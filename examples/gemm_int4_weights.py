@@ -4,8 +4,9 @@ Idea      WGMMA takes its first operand from registers, so W is that one: D^T = 
           the instruction wants them in registers, once, when the model is loaded: a thread reads the 64 weights of a K
           tile as two 128-bit words, without a shuffle. `w & 15 | 0x4300` is the bfloat16 128 + w, for two at a time;
           one packed subtraction of 136 makes it the signed weight, exactly. The scales, one per row and 128 of K, do
-          not touch the weights: the products of a K tile start from zero, and `total += part * scale` is exact too.
-          While one warpgroup unpacks or promotes, the other one multiplies.
+          not touch the weights: the products of a K tile begin at zero, and `total += part * scale` is in float32.
+          While one warpgroup unpacks or promotes, the other one multiplies: of the same CTA, or of the second on the
+          SM where tiles are small.
 Layout    X (M, K); packed: see pack(); scales (K / 128, N). A CTA owns a (features, tokens) tile; a stage has its
           weights (4 KiB per 64 features, contiguous in memory too), their scales and the tokens. D (M, N) leaves by
           stmatrix with transposition. N of a few thousand leaves SMs idle in decode: gemm_split_k.py has the remedy.
@@ -92,13 +93,18 @@ TUNING_SPACE = {"tile": TILES}
 BAND = 8  # tiles along the features that run side by side
 
 
+def ctas_per_sm(tile):
+    return 128 // tile[0]  # two warpgroups either way
+
+
 class Int4Gemm:
     """mD[N, M] = (weights * mScale[N, K / GROUP]) @ mX[M, K]^T; mW (256, 4, N / 64, K / GROUP): pack()'s words."""
 
     def __init__(self, tile):
         self.tile, self.threads, self.box = tile, 2 * tile[0], (16, min(tile[1], 32))
         self.stage_bytes = tile[0] * GROUP // 2 + tile[0] * 2 + tile[1] * GROUP * 2
-        self.stages = min(16, (227 * 1024 - 4096 - 2 * tile[0] * self.box[1] * 2) // self.stage_bytes)
+        self.ctas = ctas_per_sm(tile)
+        self.stages = (228 * 1024 // self.ctas - 4096 - 2 * tile[0] * self.box[1] * 2) // self.stage_bytes
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mW: cute.Tensor, mScale: cute.Tensor, mD: cute.Tensor, ctas: Int32,
@@ -118,7 +124,8 @@ class Int4Gemm:
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
         self.kernel(mma, tma(load, mX, sX, (bT, GROUP)), tma(load, mW, sW, (256, 4, bF // 64, 1)),
                     tma(load, mScale, sScale, (bF, 1)), tma(store, mD, sBox, self.box), sX, sW, sScale, sD).launch(
-            grid=(ctas, 1, 1), block=(self.threads + 128, 1, 1), min_blocks_per_mp=1, stream=stream)
+            grid=(ctas, 1, 1), block=(self.threads + 128, 1, 1), min_blocks_per_mp=self.ctas, stream=stream,
+            preferred_smem_carveout=100)
 
     @cute.jit
     def locate(self, t, tiles_f, tiles_t):
@@ -237,11 +244,11 @@ def _compiled(tile):
 
 
 def _pick(m, n, sms):
-    """The tile whose waves take least: per wave, its area plus what a tile costs beside its products."""
+    """The tile whose waves take least: per wave of an SM, its area plus what a tile costs beside its products."""
 
     def cost(tile):
-        tiles = -(-n // tile[0]) * -(-m // tile[1])
-        return -(-tiles // sms) * (tile[0] * tile[1] + 64 * sum(tile))
+        tiles, ctas = -(-n // tile[0]) * -(-m // tile[1]), ctas_per_sm(tile)
+        return -(-tiles // (sms * ctas)) * ctas * (tile[0] * tile[1] + 64 * sum(tile))
 
     return min(TILES, key=cost)
 
@@ -273,9 +280,10 @@ def kernel_fn(x, packed, scales, *, tile=None):
     if m and n:
         sms = torch.cuda.get_device_properties(x.device).multi_processor_count
         tile = tuple(tile or _pick(m, n, sms))
+        tiles = -(-n // tile[0]) * -(-m // tile[1])
         words = packed.as_strided((256, 4, len(packed), groups), (1, 256, 1024 * groups, 1024))
         x = x.as_strided((m, k), (x.stride(0) if m > 1 else k, 1))
-        _compiled(tile)(x, words, scales.mT, out.mT, min(-(-n // tile[0]) * -(-m // tile[1]), sms))
+        _compiled(tile)(x, words, scales.mT, out.mT, min(tiles, sms * ctas_per_sm(tile)))
     return out
 
 
