@@ -98,8 +98,9 @@ def flops(q, k, v, is_causal):
 
 DTYPES = {torch.bfloat16: cutlass.BFloat16, torch.float16: cutlass.Float16}
 ROWS, GROUPS = 64, 2  # query rows of a warpgroup; warpgroups that share K and V
-TILE_N = 128  # EDIT: keys of a block; S takes TILE_N / 2 registers of a thread, P a quarter, O dim / 2
-STAGES = {64: 4, 128: 2}  # EDIT: of K and of V; all buffers take 160 and 192 KB
+TILE_N = 128  # EDIT: keys of a block; S takes TILE_N / 2 registers of a thread, P TILE_N / 4, O dim / 2
+TUNING_SPACE = {"tile_n": [64, 96, 128, 160]}  # these compile without spills for both head dimensions
+MOST_STAGES, SHARED_BYTES = 4, 226 * 1024  # of K and of V, as many as fit beside Q and O; the last KB is for mbarriers
 THREADS, REGISTERS = 128 * (1 + GROUPS), {"load": 24, "math": 240}  # 24 + 2 * 240 of 512 a thread trio
 BATON, EPILOGUE = 1, 1 + GROUPS  # the first named barriers of a kind: one per warpgroup; 0 is sync_threads
 LN_2 = math.log(2.0)
@@ -139,21 +140,22 @@ def _multiply(first, mma, acc, tCrA, tCrB, stage):
 
 
 class FlashAttention:
-    def __init__(self, dim, is_causal):
-        self.dim, self.is_causal, self.stages = dim, is_causal, STAGES[dim]
+    def __init__(self, dim, is_causal, tile_n):
+        self.dim, self.is_causal, self.tile_n = dim, is_causal, tile_n
+        self.stages = min(MOST_STAGES, (SHARED_BYTES - 4 * ROWS * GROUPS * dim) // (4 * tile_n * dim))
 
     @cute.jit
     def __call__(self, mQ: cute.Tensor, mK: cute.Tensor, mV: cute.Tensor, mO: cute.Tensor, mLse: cute.Tensor,
                  scale_log2: Float32, sms: Int32, stream: cuda.CUstream):
         self.dtype, row_major = mQ.element_type, LayoutEnum.ROW_MAJOR
-        layout_q = sm90.make_smem_layout_a(row_major, (ROWS, TILE_N, self.dim), self.dtype, GROUPS)
-        layout_k = sm90.make_smem_layout_b(row_major, (ROWS, TILE_N, self.dim), self.dtype, self.stages)
+        layout_q = sm90.make_smem_layout_a(row_major, (ROWS, self.tile_n, self.dim), self.dtype, GROUPS)
+        layout_k = sm90.make_smem_layout_b(row_major, (ROWS, self.tile_n, self.dim), self.dtype, self.stages)
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
         batch, length, heads, _ = mQ.shape
         tiles = cute.ceil_div(length, ROWS * GROUPS) * heads * batch
         self.kernel(
-            _tma(load, mQ, layout_q.inner, ROWS), _tma(load, mK, layout_k.inner, TILE_N),
-            _tma(load, mV, layout_k.inner, TILE_N), _tma(store, mO, layout_q.inner, ROWS), mLse, mK.shape[1],
+            _tma(load, mQ, layout_q.inner, ROWS), _tma(load, mK, layout_k.inner, self.tile_n),
+            _tma(load, mV, layout_k.inner, self.tile_n), _tma(store, mO, layout_q.inner, ROWS), mLse, mK.shape[1],
             heads // mK.shape[2], tiles, scale_log2, layout_q, layout_k,
         ).launch(grid=(cutlass.min(tiles, sms), 1, 1), block=(THREADS, 1, 1), min_blocks_per_mp=1, stream=stream)
 
@@ -168,7 +170,7 @@ class FlashAttention:
         sQ, sO = (smem.allocate_tensor(self.dtype, layout_q.outer, 1024, swizzle=layout_q.inner)
                   for _ in range(2))  # (ROWS, dim, GROUPS)
         sK, sV = (smem.allocate_tensor(self.dtype, layout_k.outer, 1024, swizzle=layout_k.inner)
-                  for _ in range(2))  # (TILE_N, dim, stages)
+                  for _ in range(2))  # (tile_n, dim, stages)
 
         def ring(stages, rows):
             one, math = (pipeline.CooperativeGroup(pipeline.Agent.Thread, n) for n in (1, 128 * GROUPS))
@@ -176,15 +178,15 @@ class FlashAttention:
                 num_stages=stages, producer_group=one, consumer_group=math, tx_count=rows * self.dim * 2,
                 cta_layout_vmnk=cute.make_layout((1, 1, 1, 1)), enable_multicast_signaling=True)
 
-        pipe_q, pipe_k, pipe_v = ring(1, ROWS * GROUPS), ring(self.stages, TILE_N), ring(self.stages, TILE_N)
+        pipe_q, pipe_k, pipe_v = ring(1, ROWS * GROUPS), ring(self.stages, self.tile_n), ring(self.stages, self.tile_n)
         block, grid = cute.arch.block_idx()[0], cute.arch.grid_dim()[0]
         t, step = block, 2 * (grid - block) - 1  # the next round is dealt in the opposite direction
         if warp_idx < 4:
             cute.arch.setmaxregister_decrease(REGISTERS["load"])
             if warp_idx == 0:
                 tQs, tQg = _partition(*tma_q, sQ, ROWS, self.dim, GROUPS)
-                tKs, tKg = _partition(*tma_k, sK, TILE_N, self.dim, self.stages)
-                tVs, tVg = _partition(*tma_v, sV, TILE_N, self.dim, self.stages)
+                tKs, tKg = _partition(*tma_k, sK, self.tile_n, self.dim, self.stages)
+                tVs, tVg = _partition(*tma_v, sV, self.tile_n, self.dim, self.stages)
                 at_q, at = (pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, n)
                             for n in (1, self.stages))
                 while t < tiles:
@@ -213,20 +215,21 @@ class FlashAttention:
             mine, others = (pipeline.NamedBarrier(barrier_id=BATON + x, num_threads=256) for x in (g, 1 - g))
             together = pipeline.NamedBarrier(barrier_id=EPILOGUE + g, num_threads=128)
             modes = (self.dtype, self.dtype, OperandMajorMode.K)
-            qk, qk_first = (sm90.make_trivial_tiled_mma(*modes, OperandMajorMode.K, Float32, (1, 1, 1), (ROWS, TILE_N))
-                            for _ in range(2))  # the first k-block does not add to what was there
+            qk, qk_first = (  # the first k-block does not add to what was there
+                sm90.make_trivial_tiled_mma(*modes, OperandMajorMode.K, Float32, (1, 1, 1), (ROWS, self.tile_n))
+                for _ in range(2))
             qk_first.set(warpgroup.Field.ACCUMULATE, False)
             pv = sm90.make_trivial_tiled_mma(*modes, OperandMajorMode.MN, Float32, (1, 1, 1), (ROWS, self.dim),
                                              a_source=warpgroup.OperandSource.RMEM)
             qk.set(warpgroup.Field.ACCUMULATE, True)
             pv.set(warpgroup.Field.ACCUMULATE, True)
             one, thr_pv = qk.get_slice(0), pv.get_slice(thread)
-            sVt = cute.composition(sV, cute.make_ordered_layout((self.dim, TILE_N, self.stages), order=(1, 0, 2)))
+            sVt = cute.composition(sV, cute.make_ordered_layout((self.dim, self.tile_n, self.stages), order=(1, 0, 2)))
             tCrQ = qk.make_fragment_A(one.partition_A(sQ))[None, None, None, g]
             tCrK, tCrV = qk.make_fragment_B(one.partition_B(sK)), pv.make_fragment_B(pv.get_slice(0).partition_B(sVt))
-            acc_s = cute.make_rmem_tensor(qk.get_slice(thread).partition_shape_C((ROWS, TILE_N)), Float32)
+            acc_s = cute.make_rmem_tensor(qk.get_slice(thread).partition_shape_C((ROWS, self.tile_n)), Float32)
             acc_o = cute.make_rmem_tensor(thr_pv.partition_shape_C((ROWS, self.dim)), Float32)
-            rP = pv.make_fragment_A(pv.partition_shape_A((ROWS, TILE_N)))
+            rP = pv.make_fragment_A(pv.partition_shape_A((ROWS, self.tile_n)))
             S, O = _rows_of(acc_s), _rows_of(acc_o)
             peak, total, shrink = (cute.make_rmem_tensor(2, Float32) for _ in range(3))
             save = cute.make_tiled_copy_C(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype), pv)
@@ -250,7 +253,7 @@ class FlashAttention:
                 others.arrive()
                 warpgroup.wait_group(0)
                 pipe_k.consumer_release(at)
-                self.softmax(S, peak, total, shrink, first_row, row, (blocks - 1) * TILE_N, mLse, len_k, scale_log2)
+                self.softmax(S, peak, total, shrink, first_row, row, blocks - 1, mLse, len_k, scale_log2)
                 self.round(acc_s, rP)
                 for n in cutlass.range(2, blocks + 1, unroll=1):
                     ahead = at.clone()
@@ -264,8 +267,7 @@ class FlashAttention:
                     others.arrive()
                     warpgroup.wait_group(1)
                     pipe_k.consumer_release(ahead)
-                    self.softmax(S, peak, total, shrink, first_row, row, (blocks - n) * TILE_N, mLse, len_k,
-                                 scale_log2)
+                    self.softmax(S, peak, total, shrink, first_row, row, blocks - n, mLse, len_k, scale_log2)
                     # NOTE: a branch, seldom taken after the first blocks. Without it ptxas moves the wait up, before
                     # the exponentials of the softmax, and they no longer run beside P V.
                     if cute.arch.vote_any_sync(shrink[0] != 1.0 or shrink[1] != 1.0):
@@ -317,28 +319,28 @@ class FlashAttention:
         if const_expr(self.is_causal):
             m = cute.ceil_div(len_q, ROWS * GROUPS) - 1 - m  # the longest first
             keys = cutlass.min((m + 1) * ROWS * GROUPS + len_k - len_q, len_k)
-        return m, t % heads, t // heads % batch, cutlass.max(cute.ceil_div(keys, TILE_N), 1)
+        return m, t % heads, t // heads % batch, cutlass.max(cute.ceil_div(keys, self.tile_n), 1)
 
     @cute.jit
     def round(self, acc_s, rP):
         """P as the A operand, a k-block of 8 values at a time: rounded as a whole, P keeps the registers of S, too many
         for products in flight, and ptxas then puts a wait after every wgmma (C7512)."""
-        for k in cutlass.range_constexpr(TILE_N // 16):
+        for k in cutlass.range_constexpr(self.tile_n // 16):
             values, rounded = (cute.make_tensor(x.iterator + 8 * k, cute.make_layout(8)) for x in (acc_s, rP))
             rounded.store(values.load().to(self.dtype))
 
     @cute.jit
-    def softmax(self, S, peak, total, shrink, first_row, row, first_key, mLse, len_k, scale_log2):
+    def softmax(self, S, peak, total, shrink, first_row, row, block, mLse, len_k, scale_log2):
         """S = exp2((S - peak) * scale_log2) with the new peak, 0 where it is masked; O has to be shrunk by `shrink`."""
         seen = len_k  # keys that the first row of the warpgroup sees, the others at least as many
         if const_expr(self.is_causal):
             seen = cutlass.min(len_k, first_row + 1 + len_k - mLse.shape[2])
-        if first_key + TILE_N > seen:
+        if (block + 1) * self.tile_n > seen:
             for r in cutlass.range_constexpr(2):
                 if const_expr(self.is_causal):
                     seen = cutlass.min(len_k, first_row + row + 8 * r + 1 + len_k - mLse.shape[2])
-                left = seen - first_key - cute.arch.lane_idx() % 4 * 2
-                for c in cutlass.range_constexpr(TILE_N // 4):
+                left = seen - block * self.tile_n - cute.arch.lane_idx() % 4 * 2
+                for c in cutlass.range_constexpr(self.tile_n // 4):
                     S[r, c] = S[r, c] if c // 2 * 8 + c % 2 < left else -Float32.inf
         for r in cutlass.range_constexpr(2):
             top = S[r, None].load().reduce(cute.ReductionOp.MAX, peak[r], 0)
@@ -353,7 +355,7 @@ class FlashAttention:
 
 
 @functools.cache
-def _launcher(dtype, dim, is_causal):
+def _launcher(dtype, dim, is_causal, tile_n):
     """The compiled launch for one dtype and head dimension; every other extent is a run-time value."""
     batch, len_q, len_k, heads, heads_kv = (cute.sym_int() for _ in range(5))
     step = functools.partial(cute.sym_int64, divisibility=8)
@@ -365,7 +367,7 @@ def _launcher(dtype, dim, is_causal):
     lse = make_fake_tensor(Float32, (batch, heads, len_q), stride=(cute.sym_int64(), cute.sym_int64(), 1),
                            assumed_align=4)
     compiled = cute.compile(
-        FlashAttention(dim, is_causal), fake(len_q, heads), fake(len_k, heads_kv), fake(len_k, heads_kv),
+        FlashAttention(dim, is_causal, tile_n), fake(len_q, heads), fake(len_k, heads_kv), fake(len_k, heads_kv),
         fake(len_q, heads), lse, Float32(1.0), Int32(1), make_fake_stream(use_tvm_ffi_env_stream=True),
         options="--enable-tvm-ffi")
     return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
@@ -385,7 +387,7 @@ def _check(q, k, v, softmax_scale):
             raise ValueError(f"{name} must be contiguous in its last mode and lie on 16 bytes, with other strides of "
                              "multiples of 8 elements, for TMA")
     (batch, _, heads, dim), (len_k, heads_kv) = q.shape, k.shape[1:3]
-    if k.shape != v.shape or k.shape != (batch, len_k, heads_kv, dim) or dim not in STAGES:
+    if k.shape != v.shape or k.shape != (batch, len_k, heads_kv, dim) or dim not in (64, 128):
         raise ValueError(f"q, k and v must be (batch, length, heads, 64 or 128); got {tuple(q.shape)}, "
                          f"{tuple(k.shape)} and {tuple(v.shape)}")
     if not len_k or not heads_kv or heads % heads_kv:
@@ -396,20 +398,22 @@ def _check(q, k, v, softmax_scale):
         raise ValueError("this kernel has no backward: detach its inputs or call it under torch.no_grad()")
 
 
-def kernel_fn(q, k, v, is_causal=False, softmax_scale=None):
+def kernel_fn(q, k, v, is_causal=False, softmax_scale=None, *, tile_n=TILE_N):
     """softmax(q k^T * softmax_scale) v, head by head, and the natural log of the sums of exponentials.
 
     q (batch, len_q, heads, dim), k and v (batch, len_k, heads_kv, dim), bfloat16 or float16 alike, any strides but the
     last in multiples of 16 bytes; query head i reads KV head i // (heads / heads_kv); softmax_scale: dim ** -0.5 by
     default. is_causal: query i sees the keys up to i + len_k - len_q. Returns out like q, contiguous, and lse (batch,
-    heads, len_q) float32; a row that sees nothing is 0 and -inf. ValueError for input it cannot take.
+    heads, len_q) float32; a row that sees nothing is 0 and -inf. tile_n: one of TUNING_SPACE. ValueError for input it
+    cannot take.
     """
     softmax_scale = q.shape[-1] ** -0.5 if softmax_scale is None else softmax_scale
     _check(q, k, v, softmax_scale)
     batch, len_q, heads, dim = q.shape
     out, lse = q.new_empty(q.shape), q.new_empty(batch, heads, len_q, dtype=torch.float32)
     if out.numel():
-        _launcher(q.dtype, dim, bool(is_causal))(q, k, v, out, lse, softmax_scale / LN_2, _multiprocessors(q.device))
+        launch = _launcher(q.dtype, dim, bool(is_causal), tile_n)
+        launch(q, k, v, out, lse, softmax_scale / LN_2, _multiprocessors(q.device))
     return out, lse
 
 
