@@ -28,14 +28,10 @@ def main(argv: list[str] | None = None) -> ExitCode:
     allowed = frozenset(options.allow_different)
     old = run_comparison.load(options.compare[0]) if options.compare else None
     if old and options.kernel:
-        source, _ = contract.read_source(options.kernel)
-        run_comparison.check_old(old, run_comparison.sha256(source), allowed)
+        run_comparison.check_old(old, run_comparison.sha256(contract.read_source(options.kernel)[0]), allowed)
     new = run_comparison.load(options.compare[1]) if options.kernel is None else _run(options)
-    if old is None or new["charges"]:
-        report = benchmark_report.of_run(new)
-    else:
-        found = run_comparison.compare(old, new, allowed)
-        report = benchmark_report.of_comparison(found, new, options.fail_on_regression)
+    report = benchmark_report.of_run(new) if old is None or new["charges"] else benchmark_report.of_comparison(
+        run_comparison.compare(old, new, allowed), new, options.fail_on_regression)
     return benchmark_report.emit(report, options, new)
 
 
