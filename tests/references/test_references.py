@@ -1,7 +1,7 @@
 """Every page does what it says: blocks run, outputs match, names resolve, paths exist, numbers have a source.
 
-The pages are held against the nvidia-cutlass-dsl that is installed. For another release run
-`OTHER_VENV/bin/python -m pytest tests/references`.
+The pages are held against the nvidia-cutlass-dsl that is installed: `make references` for the pinned release,
+`make references-latest` for the newest.
 """
 
 import collections
