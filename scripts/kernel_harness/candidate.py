@@ -105,13 +105,7 @@ def call(
             _watch.start()
             started = _clock()
             with _simulating() as simulator:
-                if trace:
-                    result, facts["trace"] = trace_call(_file.kernel_fn, arguments, _file.path)
-                elif count_kernels and on_gpu:
-                    own = census.kernels_defined(_file.module)
-                    result, facts["kernels"] = census.count_kernels(_file.kernel_fn, arguments, own)
-                else:
-                    result = _file.kernel_fn(*arguments)
+                result = _watched(arguments, trace, count_kernels and on_gpu, facts)
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
             facts["watched"] = _watch.stop()
@@ -160,6 +154,21 @@ def call(
         return {"problem": f"kernel_fn returns {error}"}
 
 
+def _watched(arguments: list, trace: bool, count: bool, facts: dict):
+    """What kernel_fn returns; ``facts`` gets the trace of the call and the kernels that it launched, if asked for."""
+
+    def run(*arguments):
+        if not trace:
+            return _file.kernel_fn(*arguments)
+        result, facts["trace"] = trace_call(_file.kernel_fn, arguments, _file.path)
+        return result
+
+    if not count:
+        return run(*arguments)
+    result, facts["kernels"] = census.count_kernels(run, arguments, census.kernels_defined(_file.module))
+    return result
+
+
 def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
     """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
 
@@ -186,7 +195,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     for call_index in range(count):
         which = call_index % 2
         for index, data in sources[which].items():
-            (alias(entry, index) if entry.blocks else entry.storages[index]).copy_(data)
+            # Beside blocks on the GPU there may be scalars of no dimension on the CPU.
+            (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
         with _simulating():
@@ -292,7 +302,7 @@ def _on_stream(kind: str):
 
 
 def _device(entry: Slot) -> str:
-    return next((str(t.device) for t in entry.storages.values()), "cpu")
+    return next((str(block.device) for block in entry.blocks.values()), "cpu")
 
 
 def _prints(result) -> list[tuple]:

@@ -56,7 +56,6 @@ class CaseTrials(ValueTrials):
             "a",
             poison="nan",
             trace=not self.on_gpu and not self.settings.simulate,
-            count_kernels=self.on_gpu and self.thorough,
         )
         self._judge_trial("first inputs", reply, expected, first, work, decisive="values")
         if self.case_failed():
@@ -123,13 +122,16 @@ class CaseTrials(ValueTrials):
             work = self._working_copy(first)
             embed = index % 2 == 0
             label = "same values, views at an offset of a larger storage" if embed else "same values, fresh memory"
-            # On a GPU the first call was counted, and compiles; the trace is of one that does not.
-            trace = self.on_gpu and index == 0
-            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed, trace=trace)
+            # On a GPU the first call compiles and tunes; the trace and the census are of one that does neither.
+            watch = self.on_gpu and index == 0
+            options = {"trace": watch, "count_kernels": watch and self.thorough}
+            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed, **options)
             self._judge_trial(label, reply, expected, first, work, decisive="offset-views" if embed else "race")
             if "bundle" not in reply:
                 return
             self._circular(expected["trace"], reply["facts"].get("trace"))
+            if self.on_gpu:
+                self._census(reply["facts"])
             digests.add(digest(reply))
         if len(digests) > 1 and not self.case_failed():
             self.outcome.note(
@@ -275,7 +277,10 @@ class CaseTrials(ValueTrials):
             self._judge_trial(label, reply, expected, new, work, decisive="stream")
 
     def _graph(self, first: Bundle) -> None:
-        new, _ = self._varied(first, variations.warp)
+        # A capture takes the value of a scalar on the CPU for good: only what lies on the GPU changes.
+        nodes = [[node for _, node in values.tensors_of(item)] for item in first.tree["items"]]
+        on_gpu = {index for index, found in enumerate(nodes) if all(node["device"] != "cpu" for node in found)}
+        new, _ = self._varied(first, variations.warp, only=on_gpu)
         work, fresh = self._working_copy(first), self._working_copy(new)
         output = self.judge.new_file("out")
         reply = self.judge.ask_candidate(

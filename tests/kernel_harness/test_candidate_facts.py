@@ -1,11 +1,12 @@
 """What the candidate reports of a call: whose kernels ran, which code, how far two results are apart."""
 
+import contextlib
 import types
 from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import census, outputs, tracing
+from kernel_harness import candidate, census, outputs, slots, tracing, values
 from kernel_harness.candidate import _Pending
 
 pytestmark = pytest.mark.cpu
@@ -68,3 +69,21 @@ def test_fingerprints_of_a_result_on_both_devices_compare():
 
     assert _Pending([here, there]) == _Pending([here, there.clone()])
     assert _Pending([here, there]) != _Pending([here, there + 1])
+
+
+def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
+    """Blocks stand for what lies on the GPU; the scalar stays in the file."""
+    bundle = values.save([torch.tensor(2.0), torch.ones(8)], tmp_path / "inputs").to_json()
+    bundle["spans"][1][2] = "cpu:0"   # takes the GPU's way
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    kernel = types.SimpleNamespace(kernel_fn=lambda scale, x: x * scale, mutates=frozenset())
+    monkeypatch.setattr(candidate, "_file", kernel)
+    monkeypatch.setattr(candidate, "_simulating", contextlib.nullcontext)
+
+    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 4, 1.0)
+
+    assert (reply.get("calls"), reply.get("distinct")) == (4, [1, 1]), reply
+    entry = slots.prepare(bundle, "a", "bumped", None)
+    assert list(entry.blocks) == [1]
+    assert candidate._device(entry) == str(entry.blocks[1].device)

@@ -60,6 +60,7 @@ def test_an_honest_kernel_goes_through_streams_and_a_graph(verified):
     for case in ("default", "odd"):
         assert {"on a side stream", "behind a slow producer on a side stream"} <= set(trials(document, case))
     assert "graph_kernel_nodes" in document["facts"]
+    assert [row["name"] for row in document["facts"]["kernels"]] == ["played_kernel"]
     assert not [note for note in document["notes"] if "graph" in note]
 
 
@@ -128,3 +129,12 @@ def test_every_step_of_the_full_level_runs(verified):
     assert code == 0, document["reasons"]
     assert {"in a fresh process, under load", "inputs of seed 1"} <= set(trials(document, "default"))
     assert any("hostile" in trial for trial in trials(document, "default"))
+
+
+def test_a_fault_on_the_device_is_the_kernels(verified):
+    """Launches are asynchronous: the error comes with the first wait after the call."""
+    code, document = verified(HONEST.replace("BODY", "torch.cuda.played_fault = True"), "--level", "quick")
+
+    (reason,) = document["reasons"]
+    assert (code, reason["check"]) == (5, "crash")
+    assert "kernel_fn raised RuntimeError: CUDA error: an illegal memory access" in reason["text"]

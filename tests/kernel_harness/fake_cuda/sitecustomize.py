@@ -6,6 +6,7 @@ spoils it as it does on a device: the capture cannot be ended. Nothing here says
 """
 
 import sys
+import types
 
 ROLES = ("oracle", "candidate")
 
@@ -25,7 +26,7 @@ def install() -> None:
         return "cpu" if named else value
 
     class Cuda(TorchFunctionMode):
-        def __torch_function__(self, function, kinds, args=(), kwargs=None):
+        def __torch_function__(self, function, classes, args=(), kwargs=None):
             if getattr(function, "__name__", "") == "__get__" and getattr(function, "__self__", None) in getters:
                 return getters[function.__self__]
             if function is torch.Tensor.to and any(on_cpu(a) == "cpu" for a in args[1:]):
@@ -37,7 +38,7 @@ def install() -> None:
             super().__init__()
             self.calls, self.spoiled = [], False
 
-        def __torch_dispatch__(self, function, kinds, args=(), kwargs=None):
+        def __torch_dispatch__(self, function, classes, args=(), kwargs=None):
             if "_local_scalar_dense" in str(function):
                 self.spoiled = True
                 raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
@@ -108,11 +109,14 @@ def install() -> None:
             pass
 
         def events(self):
-            return []
+            device = types.SimpleNamespace(name="CUDA")
+            return [types.SimpleNamespace(name="played_kernel", device_type=device, device_time=1.0)]
 
     current = [Stream()]
 
     def synchronize(*_):
+        if getattr(torch.cuda, "played_fault", False):
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
         if Graph.recorder is not None:
             Graph.recorder.spoiled = True
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
