@@ -15,10 +15,11 @@
     variations     inputs that no kernel file has seen                                               torch
     compare        acceptance rule, null kernels, where and how a result is wrong                    torch
     verification, trials, judgement, structure, findings    the judge; it never imports the kernel file
-    simulation     kernel files on machines without a GPU, through the simulator; shrinking, shrunk_trials for large cases
+    simulation     kernel files on machines without a GPU, through the simulator; shrinking, shrunk_trials
     verify_command verify_kernel.py behind its arguments
 
-    capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, cubin, ptx, sass
+    capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, cuda_source,
+                   cubin, ptx, sass
     inspection     instruction facts, EXPECT, occupancy; kernel_facts, expect, occupancy, devices
 
     timing         CUPTI and events behind a GPU-side backlog; cupti, cuda_driver, gpu_state

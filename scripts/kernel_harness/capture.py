@@ -199,6 +199,8 @@ def _attach(answer: dict, case: str, kernels: dict[str, list[CompiledKernel]]) -
 def _error(problem: dict, path: Path, arch: str, case: str) -> CaptureError:
     where = f"{path.name} ({arch}, case {case})"
     first, *rest = problem["message"].splitlines()
+    if problem["type"] == "HostCodeError":
+        return CaptureError(f"{path.name} ({arch}, case {case}): {first}", ExitCode.UNDECIDED)
     detail = "\n".join([problem["detail"], *rest]).strip("\n")
     if problem["stage"] == "compile":
         advice = compile_errors.advice(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import traceback
 from pathlib import Path
 
@@ -16,21 +17,25 @@ _MISSING = (
 
 
 def is_compiling(error: BaseException) -> bool:
-    """Whether the DSL or Triton raised ``error`` about the code that it was given; what a launch raises is not meant."""
+    """Whether the DSL, Triton or nvcc raised ``error`` about the code that it was given; not what a launch raises."""
     kinds = type(error).__mro__
     if any(kind.__name__ == "DSLCudaRuntimeError" for kind in kinds):
         return False
-    if any(kind.__module__.startswith(("cutlass", "triton.compiler")) for kind in kinds):
+    if any(
+        kind.__module__.startswith(("cutlass", "triton.compiler")) or kind.__name__ == "CudaSourceError"
+        for kind in kinds
+    ):
         return True
     frames = traceback.extract_tb(error.__traceback__)
     if frames and frames[-1].filename.startswith(_HARNESS):  # a stand-in's or the simulator's own word
         return False
+    package = str(Path(getattr(sys.modules.get("cutlass"), "__file__", None) or "/none/").parent)
     return any(
-        ("/cutlass/" in frame.filename and frame.name in ("_compile", "_func", "generate_mlir"))
+        (frame.filename.startswith(f"{package}/") and frame.name in ("_compile", "_func", "generate_mlir"))
         or "/triton/compiler/" in frame.filename
         or "/triton/runtime/jit" in frame.filename
         for frame in frames
-    ) or bool(frames and "/cutlass/cute/" in frames[-1].filename)  # a check of the DSL's host-side API
+    ) or bool(frames and frames[-1].filename.startswith(f"{package}/cute/"))  # a check of the DSL's host-side API
 
 
 def advice(text: str) -> str:

@@ -5,7 +5,7 @@ device of the target architecture would; what CuTe DSL and Triton compile is kep
 DSL's runtime library are replaced, so that the compiled host code really runs: grid, CTA, cluster, shared memory and
 the bytes of every kernel parameter are those that a GPU would be given. Nothing is executed on a device: results are
 whatever the output's memory held, unless ``on_launch`` fills them in. listen_cute.py and listen_triton.py do
-their part once the file has imported cutlass or triton. Imports torch.
+their part once the file has imported cutlass or triton; listen_cuda.py is for CUDA C++ in strings. Imports torch.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def install(arch: str) -> Recorder:
     recorder.keep_alive.append(mode)
     _hook_import("cutlass", lambda: _listen("listen_cute", recorder))
     _hook_import("triton", lambda: _listen("listen_triton", recorder))
+    _listen("listen_cuda", recorder)
     return recorder
 
 

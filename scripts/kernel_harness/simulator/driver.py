@@ -1,4 +1,4 @@
-"""Runs CuTe DSL and Triton programs, unmodified, without a GPU: CPU tensors stand in for CUDA tensors.
+"""Runs programs of CuTe DSL, Triton and CUDA strings, unmodified, without a GPU: CPU tensors stand in for CUDA tensors.
 
     prepare("sm_90a")                      # before cutlass is imported
     with SimulatedDevice() as device:
@@ -64,11 +64,12 @@ class SimulatedDevice:
         return [finding for report in self.launches for finding in report.findings]
 
     def __enter__(self):
-        from . import dsl_device, torch_device
+        from . import cuda_device, dsl_device, torch_device
 
         self._exit = contextlib.ExitStack()
         self._exit.enter_context(dsl_device.active(self))
         self._exit.enter_context(torch_device.pretend_cuda(self))
+        self._exit.enter_context(cuda_device.active(self))
         if importlib.util.find_spec("triton"):
             from . import triton_device
 
