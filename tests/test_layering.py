@@ -77,7 +77,8 @@ def test_modules_stay_small(path):
     "path", sorted([*ROOT.glob("templates/*.py"), *ROOT.glob("examples/**/*.py")]), ids=lambda p: p.name
 )
 def test_templates_and_examples_stand_alone(path):
-    assert imports(path, top_level_only=False) <= set(sys.stdlib_module_names) | {"torch", "cutlass", "cuda"}
+    allowed = {"torch", "cutlass", "cuda"} | ({"jax"} if path.name == "jax_call.py" else set())
+    assert imports(path, top_level_only=False) <= set(sys.stdlib_module_names) | allowed
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The integration examples do here what can be done without a GPU, and say so."""
 
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -72,3 +74,23 @@ def test_the_operator_holds_on_a_cpu():
     else:
         assert done.returncode == 6
         assert "CUDA graphs were not run" in done.stdout
+
+
+def test_jax_lowers_the_kernel_and_its_gradient_or_is_asked_for():
+    done = run(sys.executable, FOLDER / "jax_call.py")
+
+    if importlib.util.find_spec("jax") is None:
+        assert (done.returncode, "needs JAX" in done.stdout) == (6, True), done.stderr
+    else:
+        assert "lowered for CUDA: 2 kernel calls" in done.stdout, done.stderr
+        assert done.returncode == (0 if "PASS" in done.stdout else 6)
+
+
+def test_the_cost_of_a_call_is_measured_for_each_way():
+    done = run(sys.executable, FOLDER / "tvm_ffi_cost.py", "--batches", "2", "--calls", "10")
+
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("CALL ")]
+    assert len(rows) == (8 if arch_here()[1] else 4)
+    assert all(float(re.search(r"median_us=([\d.]+)", row)[1]) > 0 for row in rows)
+    assert ("no GPU here" in done.stdout) != arch_here()[1]
