@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,15 +41,18 @@ def run(options) -> ExitCode:
     if options.simulate:
         return _without_gpu(options, settings, archs, started, Outcome(settings, needs_gpu="--simulate was given"))
     progress = report.Progress()
-    try:
-        outcome = verify(settings, progress.step)
-        if sanitizer and not outcome.findings:
-            _sanitize(sanitizer, outcome, progress.step)
-    finally:
-        progress.close()
+    with ThreadPoolExecutor(1) as pool:
+        surroundings = pool.submit(environment.describe)  # nvidia-smi takes a second, and the workers import meanwhile
+        try:
+            outcome = verify(settings, progress.step)
+            if sanitizer and not outcome.findings:
+                _sanitize(sanitizer, outcome, progress.step)
+        finally:
+            progress.close()
     if outcome.needs_gpu and not outcome.findings:
         return _without_gpu(options, settings, archs, started, outcome)
-    return report.emit(verified(outcome, time.monotonic() - started), options.format, options.output)
+    judged = verified(outcome, time.monotonic() - started, surroundings.result())
+    return report.emit(judged, options.format, options.output)
 
 
 def _sanitizer() -> str:
@@ -84,7 +88,7 @@ def _sanitize(program: str, outcome: Outcome, step) -> None:
         outcome.facts.setdefault("sanitizer", {})[result.tool] = result.errors
 
 
-def verified(outcome: Outcome, seconds: float) -> Report:
+def verified(outcome: Outcome, seconds: float, surroundings: dict) -> Report:
     """The report of a verification that ran."""
     code = outcome.verdict
     ordered = sorted(outcome.findings, key=lambda f: f.code != code)
@@ -97,7 +101,7 @@ def verified(outcome: Outcome, seconds: float) -> Report:
         "reasons": [{"check": f.check, "case": f.case, "exit_code": int(f.code), "text": f.text} for f in ordered],
         "comparisons": outcome.comparisons,
         "facts": outcome.facts,
-        "environment": environment.describe(),
+        "environment": surroundings,
     }
     trials = len(outcome.comparisons)
     worst_used = max((c["budget_used"] for c in outcome.comparisons), default=None)
@@ -216,7 +220,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
 
 def _simulated(outcome: Outcome, compiled: Report, arch: str, seconds: float) -> Report:
     """The report of a simulated verification: values, memory and repeatability, not time and not real scheduling."""
-    judged = verified(outcome, seconds)
+    judged = verified(outcome, seconds, environment.describe())
     code = worst((judged.exit_code, compiled.exit_code))
     passed = code is ExitCode.PASS
     return replace(
