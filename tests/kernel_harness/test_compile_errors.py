@@ -36,3 +36,13 @@ def test_what_a_launch_raises_is_no_compile_error():
     assert not compile_errors.is_compiling(kind("no device"))
     assert compile_errors.is_compiling(other("no such layout"))
     assert not compile_errors.is_compiling(ValueError("odd sizes only"))
+
+
+def test_a_users_folder_may_be_called_cutlass():
+    code = compile("def _compile():\n    raise ValueError('odd sizes only')", "/home/user/cutlass/cute/kernel.py", "exec")
+    names = {}
+    exec(code, names)
+
+    with pytest.raises(ValueError, match="odd sizes") as caught:
+        names["_compile"]()
+    assert not compile_errors.is_compiling(caught.value)
