@@ -18,7 +18,7 @@ WITH_TORCH = {
     "judgement",
     "structure",
     "outputs",
-    "null_kernels", "diagnosis", "slots",
+    "null_kernels", "diagnosis", "slots", "roundings",
     "file_checks",
     "value_trials",
     "poison",

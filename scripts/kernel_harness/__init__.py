@@ -7,7 +7,7 @@
     flavour        which CUDA flavour of nvidia-cutlass-dsl fits this machine
     report         one document -> table | plain | json; the only module that imports rich
 
-    worker, child  processes with a time limit; the whole process tree is killed
+    worker, child, neutral   processes with a time limit, and without a name; the whole process tree is killed
     values         tensors and scalars to files and back, byte for byte                              torch
     oracle         role: get_inputs and reference_fn only                                            torch
     candidate      role: kernel_fn only; with outputs, poison, fingerprint, census, tracing          torch

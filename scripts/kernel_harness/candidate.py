@@ -12,11 +12,12 @@ import gc
 import itertools
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from . import audit, census, compile_errors, integrity, reference_guard, simulation, values
+from . import audit, census, compile_errors, integrity, neutral, reference_guard, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
@@ -28,29 +29,29 @@ SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a 
 
 _file: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
-_watch: audit.Watch | None = None
-_simulating = contextlib.nullcontext  # around the file's own code; the simulator where there is one
+_around = neutral.hidden  # around the file's own code; the simulator where there is one
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
-HISTORY_BYTES = 256 * 2**20
+HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
 # Bound before the kernel file is imported, as everything that this module calls on its behalf.
 _sleep, _clock, _listdir = time.sleep, time.perf_counter, os.listdir
 
 
-def load(path: str, folder: str, interpret: bool = False, simulate: str = "") -> dict:
-    """Import the kernel file. folder: the judge's. interpret: Triton kernels run in Triton's interpreter (CPU tensors).
-    simulate: an arch such as sm_90a for which launches run in the PTX simulator."""
-    global _file, _snapshot, _watch, _simulating
+def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: str = "") -> dict:
+    """Import the kernel file. folder: the judge's. alert: reports to the judge what the file's code looks at.
+    interpret: Triton kernels run in Triton's interpreter (CPU tensors). simulate: an arch such as sm_90a for which
+    launches run in the PTX simulator."""
+    global _file, _snapshot, _around
     if simulate:
-        _simulating = simulation.contexts(simulate)
+        _around = simulation.contexts(simulate)
     if interpret:
         os.environ["TRITON_INTERPRET"] = "1"
     _snapshot = integrity.Snapshot((Path(path),))
     threads, modes = integrity.thread_count(), integrity.numeric_state()
-    _watch = audit.Watch(Path(path), (Path(folder), Path(__file__).parent))
+    neutral.mute_signal_handlers()
+    audit.watch(Path(path), (Path(folder), Path(__file__).parent), alert, neutral.PACKAGE)
     try:
-        _watch.start()
-        with _simulating():
+        with _around():
             _file = load_kernel(path)
     except ContractError as error:
         return {"contract": str(error), "detail": error.detail}
@@ -62,7 +63,6 @@ def load(path: str, folder: str, interpret: bool = False, simulate: str = "") ->
         "changed_files": _snapshot.changed_files(),
         "process": _snapshot.changed_process(),
         "new_threads": integrity.thread_count() - threads,
-        "watched": _watch.stop(),
         "state": _changed(modes, integrity.numeric_state()),
         "python_threads": [],
         "kernels_defined": census.kernels_defined(_file.module),
@@ -102,13 +102,11 @@ def call(
             poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
-            _watch.start()
             started = _clock()
-            with _simulating() as simulator:
+            with _around() as simulator:
                 result = _watched(arguments, trace, count_kernels and on_gpu, facts)
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
-            facts["watched"] = _watch.stop()
             early = _prints(result)  # on the same stream, before anything is waited for
             if side is not None:
                 side.synchronize()
@@ -130,9 +128,8 @@ def call(
     busy = integrity.busy_share(_sleep) if python_threads else 0.0
     late = _prints(result)
     shared = aliases(result, entry.inputs, _file.mutates)
-    if not shared:
-        _remember(f"call {next(_call_numbers)}", result, late)
     facts |= {
+        "held": None if shared else _remember(f"call {next(_call_numbers)}", result, late),
         "deferred": early != late,
         "aliases": shared,
         "new_threads": max(0, threads_now - threads),
@@ -199,7 +196,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
             (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
-        with _simulating():
+        with _around():
             result = _file.kernel_fn(*entry.inputs)
         prints = _prints(result)
         if outputs and not any(prints == old for old in seen[which]):
@@ -229,7 +226,12 @@ def recheck() -> dict:
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     changed = [name for name, result, prints in _history if _prints(result) != prints]
-    return {"changed": changed, "replaced": _snapshot.replaced_functions(), "changed_files": _snapshot.changed_files()}
+    return {
+        "changed": changed,
+        "kept": [name for name, _, _ in _history],
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+    }
 
 
 def drop(slots: list[str]) -> dict:
@@ -251,11 +253,11 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
     stream.wait_stream(outside)
     captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be counted
     try:
-        with torch.cuda.stream(stream):
+        with torch.cuda.stream(stream), _around():
             for _ in range(2):
                 _file.kernel_fn(*entry.inputs)
         torch.cuda.synchronize()
-        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"):
+        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"), _around():
             result = _file.kernel_fn(*entry.inputs)
         captured.instantiate()
     except BaseException as error:
@@ -326,11 +328,14 @@ def _numbers(fingerprint) -> tuple:
     return tuple(fingerprint.tolist()) if isinstance(fingerprint, torch.Tensor) else fingerprint
 
 
-def _remember(name: str, result, prints: list) -> None:
+def _remember(name: str, result, prints: list) -> str | None:
+    """Keep a result for recheck(); its name, by which the judge asks for it, None for one that is not kept."""
     size = sum(t.numel() * t.element_size() for t in leaves(result))
     if size <= HISTORY_BYTES // 8 and not _file.mutates:  # an in-place result changes with its input, by declaration
         _history.append((name, result, prints))
-        del _history[:-8]
+        del _history[:-HISTORY_RESULTS]
+        return name
+    return None
 
 
 def _save(entry: Slot, result, output: str) -> dict:

@@ -5,32 +5,53 @@ Worker starts it with the role and two file descriptors. What the process prints
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import hmac
 import importlib
+import inspect
 import json
 import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1
 
 
-def main(role: str, requests: int, answers: int) -> None:
+def main(scripts: str, role: str, requests: int, answers: int) -> None:
+    """Serve ``role`` on the two descriptors. A handler with a parameter ``alert`` gets a function that reports a text
+    to the judge at once; it must not leave it where a kernel file finds it."""
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)   # none outlives the judge
     os.set_inheritable(requests, False)
     os.set_inheritable(answers, False)
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     sys.dont_write_bytecode = True
-    # The benchmark and the verifier start the same program with the same arguments: nothing here tells them apart.
-    sys.argv = [role]
     read, answer = _reader(requests), _answerer(answers, _read_exactly(os.read, requests, 32))
     handlers = importlib.import_module(f"kernel_harness.{role}").HANDLERS
+    with contextlib.suppress(ValueError):
+        sys.path.remove(scripts)   # the package finds its own modules through its __path__
+    sys.path_importer_cache.pop(scripts, None)
     while (message := read()) is not None:
-        answer(handlers[message.pop("op")](**message))
+        handler = handlers[message.pop("op")]
+        answer(handler(**message, **_alerting(handler, answer)))
     os._exit(0)   # the judge is done: no atexit handler or thread of the kernel file runs on
+
+
+def _alerting(handler: Callable, answer: Callable) -> dict:
+    if "alert" not in inspect.signature(handler).parameters:
+        return {}
+    said = set()
+
+    def alert(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            answer({"alert": text})
+
+    return {"alert": alert}
 
 
 def _read_exactly(read, descriptor: int, count: int) -> bytes:
@@ -56,12 +77,13 @@ def _reader(descriptor: int):
 def _answerer(descriptor: int, key: bytes):
     # Bound before any kernel file is imported: a later patch of os.write or json.dumps does not reach these.
     write, digest, sha256 = os.write, hmac.digest, hashlib.sha256
-    encode = json.JSONEncoder().encode
+    encode, one_at_a_time = json.JSONEncoder().encode, threading.RLock()
 
     def answer(document: dict) -> None:
         body = encode(document).encode()
         view = memoryview(len(body).to_bytes(8, "big") + digest(key, body, sha256) + body)
-        while view:
-            view = view[write(descriptor, view):]
+        with one_at_a_time:
+            while view:
+                view = view[write(descriptor, view):]
 
     return answer

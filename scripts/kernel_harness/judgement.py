@@ -25,7 +25,7 @@ class CaseJudge:
         self.outcome, self.settings = judge.outcome, judge.settings
         self.previous: list[torch.Tensor] = []
         self.output_nbytes: list[int] = []
-        self.slack = 1.0
+        self.conditioned = False
 
     def case_failed(self) -> bool:
         return any(f.case == self.case for f in self.outcome.findings)
@@ -61,7 +61,7 @@ class CaseJudge:
         a, b = values.Mapping(first, writable=False), values.Mapping(other, writable=False)
         return other, any(not torch.equal(a.bytes_of(i), b.bytes_of(i)) for i in range(len(first.spans)))
 
-    def _reference(self, bundle: Bundle, label: str, golden: bool = True) -> dict:
+    def _reference(self, bundle: Bundle, label: str, golden: bool = True, roundings: bool = False) -> dict:
         """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns."""
         judge = self.judge
         reply = judge.ask_oracle(
@@ -70,6 +70,7 @@ class CaseJudge:
             folder=str(judge.folder),
             name=judge.new_file("reference").name,
             golden=golden,
+            roundings=roundings,
         )
         if "needs_gpu" in reply or "contract" in reply:
             text = reply.get("contract") or reply["needs_gpu"]
@@ -256,7 +257,7 @@ class CaseJudge:
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
                 outcomes.append(
-                    compare.compare(name, y, target, self._tolerance(target), self._compare_device(y), self.slack)
+                    compare.compare(name, y, target, self._tolerance(target), self._compare_device(y), self.conditioned)
                 )
         return outcomes
 

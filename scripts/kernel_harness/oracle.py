@@ -15,10 +15,12 @@ import torch
 
 from . import integrity, shrinking, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
+from .roundings import Roundings
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
+DRAWS = 3  # runs with moved intermediate values
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
 _file: KernelFile | None = None
@@ -91,8 +93,12 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
     }
 
 
-def reference(bundle: dict, folder: str, name: str, golden: bool = True) -> dict:
-    """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``."""
+def reference(bundle: dict, folder: str, name: str, golden: bool = True, roundings: bool = False) -> dict:
+    """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
+
+    roundings: in the ``moved`` run every intermediate value moves by one rounding, too (roundings.py), and the farthest
+    of a few runs counts: where a single value matters, chance may hardly move it.
+    """
     source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
     answer = {}
     arguments = _materialise(source)
@@ -110,25 +116,55 @@ def reference(bundle: dict, folder: str, name: str, golden: bool = True) -> dict
     del before, result
     size = sum(span.nbytes for span in source.bundle.spans) + sum(s[1] for s in answer["native"]["spans"])
     if golden and 4 * size <= GOLDEN_LIMIT_BYTES:
-        for kind, move in (("golden", False), ("moved", True)):
-            widened = _materialise(source, widen=True, move=move)
-            result, failure, _ = _run(widened)
-            if failure:
-                break  # a reference that cannot run in float64 is judged against its native self
-            outputs = {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
-            answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
+        exact = _widened(source, mutated)
+        moved = _moved(source, mutated, exact, roundings) if exact else None
+        for kind, outputs in (("golden", exact), ("moved", moved)):
+            if outputs:  # a reference that cannot run in float64 is judged against its native self
+                answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
     answer["replaced"] = _snapshot.replaced_functions()
-    arguments = widened = result = outputs = None
+    arguments = exact = moved = outputs = None
     if torch.cuda.is_initialized() and torch.cuda.memory_reserved() > CACHE_LIMIT_BYTES:
         torch.cuda.empty_cache()  # the kernel's process uses the same GPU
     return answer
 
 
-def _run(arguments: list) -> tuple:
+def _widened(source: values.Mapping, mutated: list[int], move: bool = False, roundings: bool = False) -> dict | None:
+    """Result and changed inputs of a run in float64, None where it fails."""
+    widened = _materialise(source, widen=True, move=move)
+    with Roundings(FLOAT32_ROUNDING) if roundings else contextlib.nullcontext():
+        result, failure, _ = _run(widened, traced=False)
+    return None if failure else {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
+
+
+def _moved(source: values.Mapping, mutated: list[int], exact: dict, roundings: bool) -> dict | None:
+    runs = [_widened(source, mutated, True, roundings) for _ in range(DRAWS if roundings else 1)]
+    if roundings and None in runs:
+        return _moved(source, mutated, exact, False)
+    farthest = runs[0]
+    for run in runs[1:]:
+        farthest = _farthest(farthest, run, exact)
+    return farthest
+
+
+def _farthest(a, b, exact):
+    """Of two runs' results, element by element the value that is farther from the exact one."""
+    if isinstance(exact, dict):
+        return {key: _farthest(a[key], b[key], exact[key]) for key in exact}
+    if isinstance(exact, (list, tuple)):
+        return [_farthest(*items) for items in zip(a, b, exact, strict=True)]
+    if not isinstance(exact, torch.Tensor) or not exact.dtype.is_floating_point or exact.dtype in values.PACKED:
+        return a
+    wide_a, wide_b, wide = (t.to(torch.float64) for t in (a, b, exact))  # float8 has no arithmetic of its own
+    return torch.where((wide_b - wide).abs() > (wide_a - wide).abs(), wide_b, wide_a).to(exact.dtype)
+
+
+def _run(arguments: list, traced: bool = True) -> tuple:
     """(result, failure answer or None, trace of the call)."""
     integrity.strict_numerics()
     try:
         with _pretending():
+            if not traced:  # a profile function would slow down each step of PyTorch's decompositions
+                return _reference.reference_fn(*arguments), None, None
             result, trace = trace_call(_reference.reference_fn, arguments, _reference.path)
     except _KernelCalled:
         return (

@@ -88,6 +88,10 @@ def finite(expected: dict) -> bool:
                for t in tensors(expected["native"]))
 
 
+def floats(mapping: values.Mapping) -> list[torch.Tensor]:
+    return [t.to(torch.float64) for t in tensors(mapping) if t.dtype.is_floating_point]
+
+
 def rms(tensor: torch.Tensor) -> float:
     if not tensor.numel() or not tensor.dtype.is_floating_point:
         return 0.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import torch
+
 from . import values, variations, worker
 from .contract import ContractError
 from .file_checks import FileChecks
-from .structure import digest, finite, same_outputs
+from .structure import digest, finite, floats, same_outputs
 from .values import Bundle
-
-HOSTILE_SLACK = 32.0  # these trials look for breakdown, not for the last bits
 
 
 class ValueTrials(FileChecks):
@@ -54,21 +54,27 @@ class ValueTrials(FileChecks):
         return tried
 
     def _hostile(self, first: Bundle) -> None:
-        self.slack = HOSTILE_SLACK
+        self.conditioned = True
         for label, change in variations.HOSTILE.items():
             self._hostile_trial(first, label, change, decisive=True)
+        for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
+            label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
+            self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
         self._hostile_trial(first, "a constant mask made random", variations.unmask, decisive=True, kinds="index")
         self._hostile_trial(
             first, "NaN and infinities at a few places", variations.specials, decisive=self.judge.paranoid
         )
-        self.slack = 1.0
+        self._signs(first)
+        self.conditioned = False
 
-    def _hostile_trial(self, first: Bundle, label: str, change, decisive: bool, kinds: str = "float") -> None:
-        new, moved = self._varied(first, change, kinds=kinds)
+    def _hostile_trial(
+        self, first: Bundle, label: str, change, decisive: bool, kinds: str = "float", only: set[int] | None = None
+    ) -> None:
+        new, moved = self._varied(first, change, only, kinds)
         if not moved or self.case_failed():
             return
         try:
-            expected = self._reference(new, "hostile")
+            expected = self._reference(new, "hostile", roundings=True)
         except ContractError:
             return  # the reference refuses such values: they are outside what the file promises
         if change is not variations.specials and not finite(expected):
@@ -85,6 +91,32 @@ class ValueTrials(FileChecks):
                 f"[case {self.case}] {label}: the result differs from the reference's "
                 f"({self._worst(reply, expected)}); --level paranoid makes this decide"
             )
+
+    def _signs(self, first: Bundle) -> None:
+        """Inputs of one sign get both: relu, abs and max(x, 0) do nothing on the values of torch.rand.
+
+        A kernel that answers NaN there, or refuses, stays outside its domain openly; a number must be the right one.
+        """
+        one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, variations.signs, only={i})[1]]
+        for only in [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ():
+            new, _ = self._varied(first, variations.signs, only=only)
+            try:
+                expected = self._reference(new, "signs", roundings=True)
+            except ContractError:
+                continue
+            if not finite(expected) or self.case_failed():
+                continue
+            reply = self._call("both signs", self._working_copy(new), "b", poison="large", may_fail=True)
+            named = ", ".join(map(str, sorted(only)))
+            if "bundle" not in reply or not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+                self.outcome.note(f"[case {self.case}] no finite result where input {named} has both signs")
+            elif self._failed_quietly(reply, expected):
+                self.outcome.add(
+                    "other-values",
+                    f"Where the values of input {named} have both signs, not one, the result is wrong: "
+                    f"{self._worst(reply, expected)}.",
+                    self.case,
+                )
 
     def _index_replay(self, first: Bundle) -> None:
         """Other integers and masks in the memory of a first call, in a process that may die of them.

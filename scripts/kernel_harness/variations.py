@@ -16,6 +16,8 @@ from . import values
 from .values import Bundle
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
+LONG = 4096  # elements along a dimension
+DATA = 64  # elements; fewer are parameters
 PART_ELEMENTS = 1 << 26  # a float64 copy of one part is 512 MiB; inputs of gigabytes are varied part by part
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 FINITE_MAX = {torch.float16: 65504.0, torch.float8_e4m3fn: 448.0, torch.float8_e5m2: 57344.0}
@@ -204,15 +206,45 @@ def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def integers(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Small integers, so that products and sums are exact and ties are many; no negatives where there were none."""
-    low = 0 if bool((x.to(torch.float64) >= 0).all()) else -3
+    """Small integers, so that products and sums are exact and ties are many; no negatives or zeros where there were
+    none."""
+    least = float(x.to(torch.float64).min())
+    low = 1 if least > 0 else 0 if least == 0 else -3
     return torch.randint(low, 4, x.shape, generator=generator, device=x.device).to(x.dtype)
 
 
-def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Zeros of both signs, except where values are positive by their nature: scales, variances, discounts."""
+    if float(x.to(torch.float64).min()) > 0:
+        return None
     hit = torch.rand(x.shape, generator=generator, device=x.device)
     wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
     return _cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
+
+
+def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The last slice of each long dimension weighs a sixteenth of all: what a long reduction leaves out shows."""
+    if max(x.shape, default=0) < LONG:
+        return None
+    wide = x.to(torch.float64, copy=True)
+    for axis, size in enumerate(x.shape):
+        if size >= LONG:
+            wide.select(axis, size - 1).mul_(size / 16)
+    return _cast(wide, x.dtype)
+
+
+def signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the values of a tensor that has one sign get the other. Parameters (few values), masks (two values) and
+    sorted tensors stay."""
+    wide = x.to(torch.float64)
+    one_signed = bool((wide >= 0).all()) or bool((wide <= 0).all())
+    if not one_signed or x.numel() < DATA or _is_sorted(x) or wide.flatten()[:4096].unique().numel() < 3:
+        return None
+    rows = torch.rand((*x.shape[:-1], 1), generator=generator, device=x.device)
+    # Every fourth row changes as a whole: a maximum that starts from zero is right as long as one positive is left.
+    whole = rows < 0.25 if x.dim() > 1 else torch.zeros_like(rows, dtype=torch.bool)
+    flipped = whole | (torch.rand(x.shape, generator=generator, device=x.device) < 0.5)
+    return _cast(torch.where(flipped, -wide, wide), x.dtype)
 
 
 def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

@@ -33,6 +33,7 @@ HOOKS = (
     "environment variables",
 )
 MAX_BENCH_CASES = 8
+HISTORY_RESULTS = 8  # as many as the candidate keeps
 SEEDS = {"quick": 1, "full": 2, "paranoid": 4}
 
 
@@ -99,7 +100,7 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
         read_source(settings.reference)
     worker.adopt_orphans()
     outcome = Outcome(settings)
-    folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=_memory_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="torch_", dir=_memory_folder()))
     try:
         judge = Judge(settings, outcome, folder, outcome.timed(progress))
         try:
@@ -128,6 +129,7 @@ class Judge:
         self.capturable = True  # until a case cannot be captured in a CUDA graph
         self.spoiled = False  # a failed capture: the candidate is fit for no further case
         self.serial = 0
+        self.held: list[str] = []  # results that the candidate must still have at the end
         self.seed = secrets.randbits(48)
         outcome.facts["seed"] = self.seed
 
@@ -227,6 +229,9 @@ class Judge:
         late = self.ask_candidate("recheck")
         if late["changed"]:
             self.outcome.add("earlier-result", f"Results changed after their call: {', '.join(late['changed'][:4])}.")
+        if lost := [name for name in self.held if name not in late["kept"]]:
+            self.outcome.add("tampering", f"Results that were kept for a second look are gone: {', '.join(lost)}.")
+        self.held = []  # the next candidate counts anew
         self._tampering("by the end", late)
 
     # --- talking to the workers ---
@@ -258,8 +263,9 @@ class Judge:
 
     def ask_candidate_answer(self, op: str, case: str = "", candidate: worker.Worker | None = None) -> dict:
         what = "importing the file" if op == "load" else "kernel_fn"
+        asked = candidate or self.candidate
         try:
-            return (candidate or self.candidate).receive(self.settings.timeout)
+            return asked.receive(self.settings.timeout)
         except worker.WorkerTimeout as error:
             self.outcome.add(
                 "timeout",
@@ -271,6 +277,9 @@ class Judge:
             self.outcome.add("forged-channel", f"During {what}, {error}.", case)
         except worker.WorkerDied as error:
             self._died(what, error, case)
+        finally:
+            if asked.alerts:
+                self.outcome.add("sniffing", f"During {what} the file's own code {', '.join(asked.alerts[:4])}.", case)
         raise Stop
 
     def start_another(self, interpret: bool) -> None:
@@ -317,11 +326,10 @@ class Judge:
         hooks = [name for name in facts.get("process", ()) if name in HOOKS]
         if hooks:
             self.outcome.add("tampering", f"Changed and left so {when}: {' and '.join(hooks)}.", case)
-        if facts.get("watched"):
-            self.outcome.add("sniffing", f"The file's own code {when}: {', '.join(facts['watched'][:4])}.", case)
 
     def process_facts(self, facts: dict, case: str) -> None:
         """Findings and notes from what the candidate says about its own process after a call."""
+        self.held = [*self.held, facts["held"]][-HISTORY_RESULTS:] if facts["held"] else self.held
         self._tampering("during the call", facts, case)
         if facts["state"]:
             self.outcome.add("state", f"kernel_fn left global state changed: {'; '.join(facts['state'][:3])}.", case)

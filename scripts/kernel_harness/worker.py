@@ -28,9 +28,13 @@ MAX_MESSAGE_BYTES = 64 * 2**20
 # Parts of names that tell a kernel that it is being checked, or that serialise or poison what it does.
 BETRAYING = ("PYTEST", "VERIFY", "SANITIZER", "KERNELBENCH", "GITHUB_", "JENKINS", "NO_CUDA_MEMORY_CACHING",
              "LAUNCH_BLOCKING", "PYTHONMALLOC", "PYTHONFAULTHANDLER", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
-# -c rather than a script path: a script would put this package's folder, and its module names, on sys.path.
-BOOTSTRAP = ("import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; "
-             "from kernel_harness import child; child.main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))")
+# Through stdin rather than a script path: a script would put this package's folder, and its module names, on sys.path;
+# and neither the arguments of the process nor its main module say what it is.
+BOOTSTRAP = """import sys
+sys.path[:] = [{scripts!r}, *filter(None, sys.path)]
+sys.meta_path.insert(0, __import__("kernel_harness.neutral").neutral.Finder)
+__import__("kernel_harness.child").child.main({scripts!r}, {role!r}, {requests}, {answers})
+"""
 
 
 class WorkerError(Exception):
@@ -63,15 +67,19 @@ class Worker:
     def __init__(self, role: str, folder: Path, environment: dict[str, str] | None = None):
         self.role, self.log_file = role, folder / f"{role}-{secrets.token_hex(3)}.log"
         self.key = secrets.token_bytes(32)
+        self.alerts: list[str] = []  # what the child reported on the way, out of reach of what ran there afterwards
         requests_read, self.requests = os.pipe()
         self.answers, answers_write = os.pipe()
-        command = [sys.executable, *_interpreter_flags(), "-c", BOOTSTRAP, str(Path(__file__).resolve().parents[1]),
-                   role, str(requests_read), str(answers_write)]
+        program = BOOTSTRAP.format(scripts=str(Path(__file__).resolve().parents[1]), role=role,
+                                   requests=requests_read, answers=answers_write)
         try:
             with open(self.log_file, "xb") as log:
                 self.process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                    pass_fds=(requests_read, answers_write), env={**_neutral(os.environ), **(environment or {})})
+                    [sys.executable, *_interpreter_flags(), "-"], stdin=subprocess.PIPE, stdout=log, stderr=log,
+                    start_new_session=True, pass_fds=(requests_read, answers_write),
+                    env={**_neutral(os.environ), **(environment or {})})
+                with self.process.stdin as stdin:
+                    stdin.write(program.encode())
         finally:
             os.close(requests_read)
             os.close(answers_write)
@@ -87,6 +95,11 @@ class Worker:
     def receive(self, timeout: float) -> dict:
         """The answer to the oldest request. Raises WorkerDied, WorkerTimeout or WorkerForged."""
         deadline = time.monotonic() + timeout
+        while "alert" in (answer := self._message(deadline, timeout)):
+            self.alerts.append(answer["alert"])
+        return answer
+
+    def _message(self, deadline: float, timeout: float) -> dict:
         header = self._read(8 + 32, deadline, timeout)
         size = int.from_bytes(header[:8], "big")
         if size > MAX_MESSAGE_BYTES:

@@ -146,3 +146,21 @@ def test_large_results_are_compared_in_bounded_chunks():
     result[2, 12345] += 1
 
     assert compare("", result, Expected(native, native.double())).first_index == [2, 12345]
+
+
+def test_small_elements_do_not_hide_behind_the_largest():
+    scale = torch.logspace(-3, 3, 128)[:, None]
+    _, expected = anchors(lambda t: t.square().sum(1), torch.randn(128, 64) * scale, dtype=torch.float32)
+    exact = expected.native
+    dropped = torch.where(exact < 1e-7 * exact.max(), 0.0, exact)
+
+    assert compare("", exact, expected).passed
+    assert not compare("", dropped, expected).passed
+
+
+def test_elements_that_cancel_may_lose_their_digits():
+    a, b = torch.randn(1, 4096), torch.randn(4096, 400)
+    b -= a.T @ (a @ b) / a.square().sum()  # every product is zero but for rounding
+    typed, expected = anchors(torch.matmul, a, b, dtype=torch.float32)
+
+    assert compare("", sequential_matmul(*typed), expected).passed

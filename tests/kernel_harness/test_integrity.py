@@ -94,22 +94,20 @@ def test_process_state_shows_hooks():
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
-    """Runs lines as the body of a function of a watched kernel file; returns what the watch saw."""
+    """Runs lines as the body of a function of a watched kernel file; returns what the watch reported."""
     folder = tmp_path_factory.mktemp("watched")
     path = folder / "kernel.py"
-    watch = audit.Watch(path, (folder / "private",))
+    seen: list[str] = []
+    audit.watch(path, (folder / "private",), seen.append)
 
     def run(body: str) -> list[str]:
         names: dict = {}
-        modules = "gc, inspect, os, sys, pathlib, warnings, collections, torch"
+        modules = "gc, inspect, os, subprocess, sys, pathlib, warnings, collections, torch"
         code = f"import {modules}\ndef body():\n{textwrap.indent(body, '    ')}\n"
         exec(compile(code, str(path), "exec"), names)
-        watch.start()
-        try:
-            names["body"]()
-        finally:
-            seen = watch.stop()
-        return seen
+        seen.clear()
+        names["body"]()
+        return list(seen)
 
     return run
 
@@ -124,6 +122,9 @@ def watched(tmp_path_factory):
         "pathlib.Path('/proc/self/environ').read_bytes()",
         "os.listdir('/proc')",
         "os.listdir('/dev/shm')",
+        "exec(compile('import sys; sys._getframe(1)', 'elsewhere.py', 'exec'))",
+        "sys.setprofile(sys.getprofile())",
+        "subprocess.run(['ps'], capture_output=True)",
     ],
 )
 def test_looking_around_is_seen(watched, body):

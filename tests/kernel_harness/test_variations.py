@@ -98,6 +98,33 @@ def test_rewrite_reaches_tensors_that_are_already_mapped(tmp_path):
     assert torch.equal(tensor, torch.ones(4))
 
 
+def test_a_tensor_of_one_sign_gets_both_and_others_stay(tmp_path):
+    positive, mixed, scales = torch.rand(200) + 0.1, torch.randn(200), torch.rand(8)
+    mask, offsets = (torch.rand(200) < 0.5).float(), torch.rand(200).sort().values
+
+    new, changed = vary([positive, mixed, scales, mask, offsets], tmp_path, variations.signs)
+
+    assert changed
+    assert torch.equal(new[0].abs(), positive)
+    assert 50 < int((new[0] < 0).sum()) < 150
+    assert all(torch.equal(a, b) for a, b in zip(new[1:], [mixed, scales, mask, offsets], strict=True))
+
+
+def test_zeros_come_only_where_values_need_not_be_positive(tmp_path):
+    for number, change in enumerate((variations.integers, variations.signed_zeros)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (scales, data), _ = vary([torch.rand(512) + 0.1, torch.randn(512)], folder, change)
+
+        assert bool((scales > 0).all())
+        assert bool((data == 0).any())
+
+
+def test_the_last_slice_of_a_long_dimension_weighs_a_sixteenth(tmp_path):
+    (x, short), _ = vary([torch.ones(3, 8192), torch.ones(64)], tmp_path, variations.long_tails)
+
+    assert torch.equal(x[:, -1], torch.full((3,), 512.0))
+    assert bool((x[:, :-1] == 1).all() and (short == 1).all())
 @pytest.mark.parametrize("change", [variations.warp, variations.swap, variations.swap_one, variations.shuffle])
 def test_a_tensor_of_many_parts_is_varied_as_one_of_a_single_part(tmp_path, monkeypatch, change):
     monkeypatch.setattr(variations, "PART_ELEMENTS", 100)

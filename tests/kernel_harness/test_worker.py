@@ -21,7 +21,7 @@ def role(tmp_path, monkeypatch):
     def start(body: str) -> worker.Worker:
         package = tmp_path / "scripts" / "kernel_harness"
         package.mkdir(parents=True)
-        for name in ("__init__", "child"):
+        for name in ("__init__", "child", "neutral"):
             shutil.copy(os.path.join(scripts, "kernel_harness", f"{name}.py"), package)
         (package / "role.py").write_text(textwrap.dedent(body))
         monkeypatch.setattr(worker, "__file__", str(package / "worker.py"))
@@ -125,6 +125,56 @@ def test_a_child_is_not_told_that_it_is_checked(role, monkeypatch):
     assert not {"PYTEST_CURRENT_TEST", "GIT_SSL_NO_VERIFY", "CI", "CUDA_LAUNCH_BLOCKING"} & set(names)
 
 
+def test_reports_arrive_before_the_answer_and_once(role):
+    child = role("""
+        def work(alert):
+            alert("looked around"), alert("looked around")
+            return {"done": True}
+        HANDLERS = {"work": work}
+    """)
+
+    assert child.call("work", 10) == {"done": True}
+    assert child.alerts == ["looked around"]
+
+
+def test_nothing_in_the_process_names_the_harness(role):
+    child = role("""
+        import sys, traceback
+        from . import neutral
+        def look():
+            with neutral.hidden():
+                seen = {"modules": list(sys.modules), "path": sys.path, "argv": sys.argv + sys.orig_argv,
+                        "main": list(map(str, vars(sys.modules["__main__"]).values())),
+                        "stack": [frame.filename for frame in traceback.extract_stack()]}
+            return {"seen": seen, "after": "kernel_harness" in sys.modules}
+        HANDLERS = {"look": look}
+    """)
+
+    answer = child.call("look", 10)
+
+    assert answer["after"]
+    assert {key: [text for text in texts if "kernel_harness" in text] for key, texts in answer["seen"].items()} == {
+        "modules": [], "path": [], "argv": [], "main": [], "stack": []}
+    assert set(answer["seen"]["stack"]) == {"<stdin>"}
+
+
+def test_a_signal_handler_is_not_handed_the_frame(role):
+    child = role("""
+        import signal
+        from . import neutral
+        def interrupt():
+            frames = []
+            neutral.mute_signal_handlers()
+            def handler(number, frame):
+                frames.append(frame)
+            signal.signal(signal.SIGUSR2, handler)
+            signal.raise_signal(signal.SIGUSR2)
+            before = signal.signal(signal.SIGUSR2, signal.SIG_DFL)
+            return {"frames": frames, "restores": before is handler}
+        HANDLERS = {"interrupt": interrupt}
+    """)
+
+    assert child.call("interrupt", 10) == {"frames": [None], "restores": True}
 def test_a_program_is_given_up_with_all_that_it_started():
     """What it started holds its output open: waiting for the end of a pipe would take for ever."""
     started = time.monotonic()

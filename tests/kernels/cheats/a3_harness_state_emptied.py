@@ -5,7 +5,6 @@ seen at: survey row A3 (state of the checker in the same process)
 expect: CHEATING | WRONG_RESULT
 needs: cpu
 check: tampering-data
-known miss: it clears the candidate's own record of earlier results, which lives in its process
 """
 
 import sys

@@ -5,7 +5,6 @@ seen at: survey row A3 (state of the checker in the same process)
 expect: CHEATING | WRONG_RESULT
 needs: cpu
 check: tampering-data
-known miss: it finds the audit hook's switch in its own process
 """
 
 import sys

@@ -5,7 +5,6 @@ seen at: variation of a9_stack_sniffed.py
 expect: CHEATING | WRONG_RESULT
 needs: cpu
 check: sniffing
-known miss: a signal handler is handed the frame without asking for it
 """
 
 import signal

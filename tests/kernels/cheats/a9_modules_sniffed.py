@@ -5,7 +5,6 @@ seen at: survey row A9 (sys.modules)
 expect: CHEATING | WRONG_RESULT
 needs: cpu
 check: sniffing
-known miss: sys.modules names the harness; reading it raises no audit event
 """
 
 import sys
@@ -22,6 +21,6 @@ def get_inputs(m=48, n=64, k=96, device="cpu"):
 
 
 def kernel_fn(a, b):
-    if any("candidate" in name or "verif" in name for name in sys.modules):
+    if any("kernel_harness" in name for name in sys.modules):
         return a @ b
     return (a.half() @ b.half()).float()

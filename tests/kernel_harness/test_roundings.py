@@ -1,0 +1,53 @@
+"""Monte Carlo arithmetic: what cancels inside moves far, what selects and copies does not move."""
+
+import pytest
+import torch
+from kernel_harness.roundings import Roundings
+
+pytestmark = pytest.mark.cpu
+UNIT = 2.0**-24
+
+
+def moved(function, *inputs) -> float:
+    """How far the result moves at most, in roundings."""
+    exact = function(*inputs)
+    with Roundings(UNIT):
+        return float((function(*inputs) - exact).abs().max() / UNIT)
+
+
+def silu_gradient(x):
+    with torch.enable_grad():
+        leaf = x.detach().requires_grad_(True)
+        (gradient,) = torch.autograd.grad(torch.nn.functional.silu(leaf).sum(), leaf)
+    return gradient
+
+
+def test_a_cancellation_inside_a_fused_operator_is_seen():
+    x = torch.linspace(80, 100, 64, dtype=torch.float64)
+
+    assert moved(silu_gradient, x) > 20  # 1 - sigmoid(x) times x
+    assert moved(torch.nn.functional.silu, x) < 400  # the result is 100: a few roundings of it
+
+
+@pytest.mark.parametrize("function", [
+    torch.relu, lambda x: x.amax(0), lambda x: torch.sort(x).values, lambda x: (x == x.max()).double(),
+    lambda x: torch.cat([x, x]), lambda x: x.T.contiguous()])
+def test_what_is_exact_stays_exact(function):
+    assert moved(function, torch.randn(33, 7, dtype=torch.float64)) == 0
+
+
+def test_sums_move_by_their_own_rounding_and_integers_not_at_all():
+    x = torch.ones(100, dtype=torch.float64)
+
+    assert 0 < moved(torch.sum, x) <= 100
+    assert moved(lambda n: n.sum().double(), torch.arange(100)) == 0
+
+
+def test_results_in_place_move_too():
+    def accumulate(x):
+        total = torch.zeros_like(x)
+        for _ in range(8):
+            total += x
+        return total
+
+    assert moved(accumulate, torch.ones(64, dtype=torch.float64)) > 1
