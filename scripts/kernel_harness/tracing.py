@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/autotuner.py", "/cuda/tile/")
+DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/")
 NATIVE_IGNORED = ("torch", "numpy", "_")
+LIBRARIES = {*sys.stdlib_module_names, "triton", "cutlass", "nvidia_cutlass_dsl", "cuda"}   # nobody's own native code
 
 
 def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object, dict]:
     """Call ``function(*arguments)``; returns (result, facts).
 
     facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself; ``native`` the
-    extension modules outside torch that were called; ``dsl`` the kernel language that was launched, or None.
+    extension modules outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels
+    that PyTorch launches itself (torch._native, inductor) are PyTorch's.
     """
     file = str(path)
+    torch_folder = str(Path(sys.modules["torch"].__file__).parent) + os.sep if "torch" in sys.modules else "\0"
     returned: list[tuple[str, object]] = []
     native: set[str] = set()
     dsl: list[str] = []
@@ -26,13 +31,14 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
             returned.append((f"{frame.f_code.co_name}:{frame.f_code.co_firstlineno}", argument))
         elif event == "call" and not dsl:
             name = frame.f_code.co_filename
-            if any(part in name for part in DSL_FILES):
+            if any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
                 dsl.append("Triton" if "/triton/" in name else "CuTe DSL")
         elif event == "c_call":
             module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__ or ""
-            if module.startswith("tvm_ffi") and not dsl:
-                dsl.append("TVM FFI")
-            elif not module.startswith(NATIVE_IGNORED) and module.partition(".")[0] not in sys.stdlib_module_names:
+            if module.startswith("tvm_ffi"):
+                if not dsl and not _is_called_from(torch_folder, frame):
+                    dsl.append("TVM FFI")
+            elif not module.startswith(NATIVE_IGNORED) and module.partition(".")[0] not in LIBRARIES:
                 native.add(module)
 
     previous = sys.getprofile()
@@ -43,3 +49,10 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         sys.setprofile(previous)
     returns = sorted({name for name, value in returned if value is result and value is not None})
     return result, {"returns": returns, "native": sorted(native), "dsl": dsl[0] if dsl else None}
+
+
+def _is_called_from(folder: str, frame) -> bool:
+    """Is the nearest caller outside the kernel languages' own packages in ``folder``?"""
+    while frame is not None and any(part in frame.f_code.co_filename for part in DSL_PACKAGES):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(folder)

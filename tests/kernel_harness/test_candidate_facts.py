@@ -87,3 +87,20 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
     entry = slots.prepare(bundle, "a", "bumped", None)
     assert list(entry.blocks) == [1]
     assert candidate._device(entry) == str(entry.blocks[1].device)
+
+
+@pytest.mark.parametrize(("folder", "found"), [("torch/_native/ops", None), ("elsewhere", "Triton")])
+def test_a_kernel_that_pytorch_launches_itself_is_no_launch_of_the_file(tmp_path, monkeypatch, folder, found):
+    """PyTorch's own operators use Triton and CuTe DSL; a reference may call those operators."""
+    jit, caller = tmp_path / "triton/runtime/jit.py", tmp_path / folder / "operator.py"
+    for path, text in ((jit, "def run(x):\n    return x\n"), (caller, "def operator(x):\n    return run(x)\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    names: dict = {}
+    for path in (jit, caller):
+        exec(compile(path.read_text(), str(path), "exec"), names)
+    monkeypatch.setattr(torch, "__file__", str(tmp_path / "torch/__init__.py"))
+
+    _, facts = tracing.trace_call(names["operator"], [1], tmp_path / "kernel.py")
+
+    assert facts["dsl"] == found
