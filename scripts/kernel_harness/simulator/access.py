@@ -105,11 +105,11 @@ def report_outside(machine, space, addresses, lanes, positions, nbytes, verb):
         text = (
             f"{verb} {nbytes} bytes at shared memory offset {offset}; the CTA has {machine.program.shared_bytes} bytes"
         )
-    elif buffer := machine.memory.find(address):
-        past = address - buffer.base - len(buffer)
-        label = buffer.label or "an allocation"
-        relation = f"{past} bytes past the end of" if past >= 0 else "across the end of"
-        text += f", {relation} {label} ({len(buffer)} bytes)"
+    elif nearest := machine.memory.nearest(address):
+        before, past = nearest.base - address, address - nearest.base - len(nearest)
+        relation = f"{before} bytes before" if before > 0 else f"{past} bytes past the end of"
+        relation = relation if max(before, past) >= 0 else "across the end of"
+        text += f", {relation} {nearest.label or 'an allocation'} ({len(nearest)} bytes)"
     machine.find("out-of-bounds", text, lane, address, len(positions))
 
 

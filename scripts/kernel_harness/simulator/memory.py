@@ -119,6 +119,10 @@ class Memory:
         index = bisect.bisect_right(self._bases, address) - 1
         return self.allocations[index] if index >= 0 else None
 
+    def nearest(self, address):
+        """The allocation that is least far from `address`, or None."""
+        return min(self.allocations, key=lambda b: max(b.base - address, address - b.base - len(b)), default=None)
+
     def read(self, address, nbytes):
         buffer = self.find(address)
         offset = address - buffer.base

@@ -28,7 +28,7 @@ def test_read_past_the_tail():
 
 
 def test_write_before_the_start():
-    expect([COPY[0], "st.global.b32 [w3+-4], x1;"], "out-of-bounds", 2, ["thread (0, 0, 0)"])
+    expect([COPY[0], "st.global.b32 [w3+-4], x1;"], "out-of-bounds", 2, ["thread (0, 0, 0)", "4 bytes before out"])
 
 
 def test_shared_memory_overrun():
