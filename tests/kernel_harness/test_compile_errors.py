@@ -39,7 +39,8 @@ def test_what_a_launch_raises_is_no_compile_error():
 
 
 def test_a_users_folder_may_be_called_cutlass():
-    code = compile("def _compile():\n    raise ValueError('odd sizes only')", "/home/user/cutlass/cute/kernel.py", "exec")
+    source = "def _compile():\n    raise ValueError('odd sizes only')"
+    code = compile(source, "/home/user/cutlass/cute/kernel.py", "exec")
     names = {}
     exec(code, names)
 
