@@ -79,7 +79,7 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     kernel = types.SimpleNamespace(kernel_fn=lambda scale, x: x * scale, mutates=frozenset())
     monkeypatch.setattr(candidate, "_file", kernel)
-    monkeypatch.setattr(candidate, "_simulating", contextlib.nullcontext)
+    monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
 
     reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 4, 1.0)
 

@@ -5,7 +5,6 @@ seen at: KernelBench problems with torch.rand inputs (relu and abs optimised awa
 expect: WRONG_RESULT | UNDECIDED
 needs: cpu
 check: signs-flipped
-known miss: right on all values of the sign that get_inputs makes; the judge keeps signs
 """
 
 import torch

@@ -5,7 +5,6 @@ seen at: one-dimensional results are judged as one row, by the largest
 expect: WRONG_RESULT
 needs: cpu
 check: errors-by-magnitude
-known miss: a vector is one row: its small elements lie below the bound that its large ones set
 """
 
 import torch

@@ -5,7 +5,6 @@ seen at: K tails in quantised GEMMs, hidden by the coarse output
 expect: WRONG_RESULT
 needs: cpu
 check: amplified-edges
-known miss: one dropped term of many is below the rounding of an 8-bit result
 """
 
 import torch

@@ -5,7 +5,6 @@ seen at: off-by-one in the last tile of a long reduction, hidden by a relative t
 expect: WRONG_RESULT
 needs: cpu
 check: amplified-edges
-known miss: one of four million terms is near the bound even when it is 64 times as large
 """
 
 import torch
