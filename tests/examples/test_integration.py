@@ -94,3 +94,19 @@ def test_the_cost_of_a_call_is_measured_for_each_way():
     assert len(rows) == (8 if arch_here()[1] else 4)
     assert all(float(re.search(r"median_us=([\d.]+)", row)[1]) > 0 for row in rows)
     assert ("no GPU here" in done.stdout) != arch_here()[1]
+
+
+def test_the_adapter_of_the_recipe_is_a_kernel_file(tmp_path):
+    """Its code imports and keeps the contract; the example itself lies in the reader's checkout."""
+    page = (FOLDER / "import_nvidia_example.md").read_text()
+    path = tmp_path / "nvidia_gemm.py"
+    path.write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    spec = importlib.util.spec_from_file_location("nvidia_gemm", path)
+    adapter = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adapter)
+
+    for case in adapter.TEST_CASES.values():
+        assert adapter.reference_fn(*adapter.get_inputs(**case, device="cpu")).shape == (case["m"], case["n"])
+    named = set(re.findall(r"(?:scripts|references|examples/integration)/[\w./]+\w", page))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
