@@ -1,10 +1,11 @@
-"""Cases for the simulator where all of the file's own are too large: derived from them, and named as such."""
+"""Cases for the simulator where those of the file are too large, or trivial: derived from them, and named as such."""
 
 from __future__ import annotations
 
 from .contract import ContractError
 from .trials import SIMULATE_BYTES, CaseTrials
 
+TRIVIAL_BYTES = 4096  # of inputs: a file whose small cases are of one element or none is not judged by them alone
 SOURCES = 2  # how many of the file's cases are shrunk
 REFUSALS = ("ValueError", "AssertionError", "NotImplementedError")
 
@@ -21,10 +22,10 @@ class _ShrunkTrials(CaseTrials):
 
 
 def run(judge) -> None:
-    """Simulate small versions of the file's cases if none was small enough; a note says what became of which."""
+    """Simulate small versions of the large cases if the others say little; a note says what became of which."""
     outcome = judge.outcome
     large = outcome.facts.get("too_large", [])
-    if outcome.findings or outcome.facts.get("simulated_cases") or not large:
+    if outcome.findings or outcome.facts.get("simulated_bytes", 0) > TRIVIAL_BYTES or not large:
         return
     for case in large[:SOURCES]:
         _simulate(judge, case)

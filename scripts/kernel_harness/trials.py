@@ -47,6 +47,9 @@ class CaseTrials(ValueTrials):
             self.outcome.facts.setdefault("too_large", []).append(self.case)
             judge.remove_files()
             return
+        if self.settings.simulate:
+            facts, size = self.outcome.facts, sum(span.nbytes for span in first.spans)
+            facts["simulated_bytes"] = max(facts.get("simulated_bytes", 0), size)
         expected = self._reference(first, "first")
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
         work = self._working_copy(first)
