@@ -9,6 +9,7 @@ tuning_constraint(*inputs, **configuration), which returns True or the reason wh
 Steps are kept in KERNEL.tuning.jsonl: a run that was killed goes on where it stopped.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,6 +40,9 @@ def main(argv: list[str] | None = None) -> ExitCode:
     from kernel_harness.report import Progress
 
     read_source(options.kernel)
+    folder = (options.journal or options.kernel).expanduser().absolute().parent
+    if not os.access(folder, os.W_OK):
+        raise cli.UsageError(f"the journal cannot be written in {folder}: name another file with --journal")
     progress = Progress()
     try:
         document = tuning.run(tuning.Settings(options.kernel, options.case, options.budget, options.jobs,
@@ -57,7 +61,7 @@ def _report(document: dict, options) -> ExitCode:
             for case in document["cases"] for row in case["configurations"]]
     failed = [(case["name"], text_of(row["config"]), row["failure"])
               for case in document["cases"] for row in case["failed"]]
-    won = [case for case in document["cases"] if case["winner"] is not None]
+    won = [case for case in document["cases"] if any(row["config"] for row in case["configurations"])]
     tables = [Table("Configurations", COLUMNS, rows, "configuration"),
               Table("Skipped", ("case", "configuration", "reason"), failed, "skipped")]
     notes = [f"case {case['name']}: {text_of(case['winner'])} takes {case['us']:.2f} us"

@@ -12,6 +12,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import inspect
+import json
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -168,7 +169,7 @@ def _checked(path: Path, sha256: str, module: ModuleType) -> KernelFile:
         expect=_mapping(path, module, "EXPECT", "{arch: {fact: rule}}"),
         flops=getattr(module, "flops", None),
         bytes_moved=getattr(module, "bytes_moved", None),
-        tuning_space=getattr(module, "TUNING_SPACE", None),
+        tuning_space=_tuning_space(path, module),
     )
 
 
@@ -202,6 +203,25 @@ def _cases(path: Path, module: ModuleType, name: str) -> dict[str, dict]:
             raise ContractError(f"{path}: get_inputs() must work without arguments; give {_names(required)} a default")
         return {case: dict(keywords) for case, keywords in cases.items()}
     return {"default": {}} | {case: dict(keywords) for case, keywords in cases.items()}
+
+
+def _tuning_space(path: Path, module: ModuleType) -> dict[str, list]:
+    space = _mapping(path, module, "TUNING_SPACE", "{keyword of kernel_fn: [values to try]}")
+    parameters = inspect.signature(module.kernel_fn).parameters.values() if space else ()
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name, choices in space.items():
+        if name not in named and not takes_any:
+            raise ContractError(f"{path}: TUNING_SPACE names {name}, which kernel_fn does not take; it takes "
+                                f"{_names(named)}")
+        if not isinstance(choices, (list, tuple)) or not choices:
+            raise ContractError(f"{path}: TUNING_SPACE[{name!r}] must be a list of values to try, not {choices!r}")
+        try:
+            json.dumps(choices)
+        except (TypeError, ValueError):
+            raise ContractError(f"{path}: TUNING_SPACE[{name!r}] must consist of numbers, text, True, False, None and "
+                                "lists of these: name any other value and look it up in kernel_fn") from None
+    return {name: list(choices) for name, choices in space.items()}
 
 
 def _archs(path: Path, module: ModuleType) -> tuple[str, ...]:

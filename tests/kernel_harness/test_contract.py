@@ -95,3 +95,23 @@ def test_a_neighbour_module_can_be_imported(tmp_path):
     loaded = load_kernel(write(tmp_path, "from neighbour_of_kernel import SIZE\n" + GOOD))
 
     assert loaded.module.SIZE == 7
+
+
+@pytest.mark.parametrize(("space", "sentence"), [
+    ("[1, 2]", "TUNING_SPACE"),
+    ("{'nope': [1, 2]}", "names nope, which kernel_fn does not take; it takes x"),
+    ("{'x': []}", "must be a list of values to try, not []"),
+    ("{'x': 5}", "must be a list of values to try, not 5"),
+    ("{'x': 'abc'}", "must be a list of values to try, not 'abc'"),
+    ("{'x': [object()]}", "must consist of numbers, text"),
+])
+def test_a_tuning_space_that_cannot_be_tried_is_refused_on_loading(tmp_path, space, sentence):
+    with pytest.raises(ContractError) as caught:
+        load_kernel(write(tmp_path, GOOD + f"TUNING_SPACE = {space}\n"))
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_tuning_space_may_hold_tuples_and_any_keyword(tmp_path):
+    text = GOOD.replace("kernel_fn(x)", "kernel_fn(x, **more)") + "TUNING_SPACE = {'tile': ((64, 128), None)}\n"
+    assert load_kernel(write(tmp_path, text)).tuning_space == {"tile": [(64, 128), None]}

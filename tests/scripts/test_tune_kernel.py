@@ -105,3 +105,22 @@ def test_without_a_gpu_the_profile_is_what_the_code_tells(tmp_path):
     assert finished.returncode == 6
     assert document["kernels"][0]["registers"] > 0
     assert document["verdict"] == "NO GPU"
+
+
+def test_a_space_of_which_nothing_works_has_no_winner(tmp_path):
+    """The file as it stands runs, but nobody asked how fast that is."""
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL.replace('return True if not (broken and chunks == 512) else "nobody wants that"',
+                                     'raise RuntimeError("boom")'))
+    finished = run("tune_kernel.py", kernel, "--budget", "0.5", "--jobs", "1", "--format", "plain")
+    assert finished.returncode == 1
+    assert "RuntimeError: boom" in finished.stdout
+    assert finished.stdout.splitlines()[-1].startswith('VERDICT verdict="NO WINNER"')
+
+
+def test_a_journal_that_cannot_be_written_is_a_mistake_of_usage(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL)
+    finished = run("tune_kernel.py", kernel, "--journal", tmp_path / "nowhere" / "j.jsonl", flags=("-S",))
+    assert finished.returncode == 2
+    assert "the journal cannot be written in" in finished.stderr
