@@ -11,7 +11,8 @@ def test_every_example_has_a_row():
     folders = {link.parent for link in rows if link.name == "README.md"}
     files = [path for path in PAGE.parent.rglob("*.py") if "__pycache__" not in path.parts]
 
-    assert [str(f.relative_to(ROOT)) for f in files if f not in rows and f.parent not in folders] == []
+    lacking = [str(f.relative_to(ROOT)) for f in files if f not in rows and f.parent not in folders]
+    assert lacking == [], "add a row to examples/README.md, then run python tests/examples_table.py"
     assert [str(link) for link in rows if not link.is_file()] == []
     assert len(rows) == len(set(rows))
 
