@@ -107,6 +107,6 @@ def test_the_adapter_of_the_recipe_is_a_kernel_file(tmp_path):
 
     for case in adapter.TEST_CASES.values():
         assert adapter.reference_fn(*adapter.get_inputs(**case, device="cpu")).shape == (case["m"], case["n"])
-    named = set(re.findall(r"(?:scripts|references|examples/integration)/[\w./]+\w", page))
+    named = set(re.findall(r"(?:scripts|references|examples/integration)/[\w./-]+\w", page))
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
