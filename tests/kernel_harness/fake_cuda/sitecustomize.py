@@ -8,8 +8,6 @@ spoils it as it does on a device: the capture cannot be ended. Nothing here says
 import sys
 import types
 
-ROLES = ("oracle", "candidate")
-
 
 def install() -> None:
     import torch
@@ -147,5 +145,5 @@ def install() -> None:
     Cuda().__enter__()
 
 
-if any(role in sys.orig_argv for role in ROLES):
+if sys.orig_argv[-1] == "-":  # a worker: its program comes through stdin
     install()
