@@ -36,6 +36,10 @@ def install() -> None:
             super().__init__()
             self.calls, self.spoiled = [], False
 
+        @classmethod
+        def _should_skip_dynamo(cls):
+            return False  # PyTorch's wrapper against torch.compile takes seconds to import
+
         def __torch_dispatch__(self, function, classes, args=(), kwargs=None):
             if "_local_scalar_dense" in str(function):
                 self.spoiled = True
