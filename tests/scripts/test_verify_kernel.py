@@ -237,3 +237,24 @@ def test_a_file_of_cuda_tensors_is_compiled_and_no_pass_without_a_gpu(kernel):
 
     assert run.returncode == 6
     assert "verdict=PASS" not in run.stdout
+
+
+def test_a_result_in_the_inputs_memory_repeats_bit_for_bit(kernel):
+    """The bytes around an input, which differ from call to call, are no part of the result."""
+    run = verify(kernel("""
+        import torch
+
+        MUTATES = (0, 2)
+
+        def reference_fn(x, y, z):
+            z.mul_(0.5)
+            return x.add_(y)
+
+        kernel_fn = lambda x, y, z: (z.div_(2.0), x.copy_(x + y))[1]
+
+        def get_inputs():
+            return [torch.randn(3001) for _ in range(3)]
+        """))
+
+    assert run.returncode == 0, run.stdout
+    assert "repeatable" not in run.stdout
