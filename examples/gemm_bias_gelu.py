@@ -41,6 +41,7 @@ TEST_CASES = {
     "one_row": {"m": 1, "n": 520, "k": 4096},
     "small_m": {"m": 40, "n": 2112, "k": 1032, "dtype": torch.float16},
     "odd": {"m": 33, "n": 77, "k": 129},
+    "empty": {"m": 0, "n": 264, "k": 72},
 }
 BENCH_CASES = {f"{m}x{n}x{k}": {"m": m, "n": n, "k": k} for m, n, k in (
     (4096, 4096, 4096), (8192, 8192, 2048), (4096, 16384, 4096), (2048, 4096, 1024), (512, 4096, 4096),
@@ -86,7 +87,7 @@ def estimate_us(config, m, n, batch, k_tiles, sms):
     at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
-    tiles, size = -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch, cM * cN * split
+    tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11)))  # 4 do not fill a GPC
     crowding = ctas**1.6 if tiles * size > sms else 1
     compute = waves * -(-k_tiles // split) * (max(0.044 * bM * bN, 3.4 * (bM + bN)) + 27) * crowding / 1755

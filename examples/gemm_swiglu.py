@@ -90,7 +90,7 @@ def estimate_us(config, m, n, batch, k_tiles, sms):
     at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
-    tiles, size = -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch, cM * cN * split
+    tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11)))  # 4 do not fill a GPC
     crowding = ctas**1.6 if tiles * size > sms else 1
     compute = waves * -(-k_tiles // split) * (max(0.044 * bM * bN, 3.4 * (bM + bN)) + 27) * crowding / 1755

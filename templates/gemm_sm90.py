@@ -56,6 +56,7 @@ TEST_CASES = {
     "small_m": {"m": 40, "n": 2112, "k": 1032, "c": (40, 1)},
     "odd": {"m": 33, "n": 77, "k": 129, "c": (33, 77)},
     "column_major": {"m": 264, "n": 392, "k": 520, "majors": "mn", "dtype": torch.float16},
+    "empty": {"m": 0, "n": 264, "k": 72},
     "batch": {"m": 200, "n": 136, "k": 328, "batch": (3,), "majors": "kn", "c": (136,)},
     "float8": {"m": 192, "n": 320, "k": 528, "dtype": torch.float8_e4m3fn, "c": (320,)},
     "waves": {"m": 2000, "n": 3000, "k": 1032},
@@ -104,7 +105,7 @@ def estimate_us(config, m, n, batch, k_tiles, sms):
     at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
-    tiles, size = -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch, cM * cN * split
+    tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11)))  # 4 do not fill a GPC
     crowding = ctas**1.6 if tiles * size > sms else 1
     compute = waves * -(-k_tiles // split) * (max(0.044 * bM * bN, 3.4 * (bM + bN)) + 27) * crowding / 1755

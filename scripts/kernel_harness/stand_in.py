@@ -103,6 +103,13 @@ ANSWERS = {
 }
 
 
+class _Generator(torch.Generator):
+    """For any device name. A class, as others write ``torch.Generator | None`` in annotations."""
+
+    def __new__(cls, device="cpu"):
+        return super().__new__(cls, "cpu")
+
+
 class _OnTheCpu(TorchFunctionMode):
     """CUDA device arguments mean the CPU; every tensor claims to be on cuda:0."""
 
@@ -220,8 +227,7 @@ def _stand_in_for_torch_cuda(arch: str) -> None:
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
     torch._C._cuda_getCurrentRawStream = lambda *_: 0
-    generator = torch.Generator
-    torch.Generator = lambda device="cpu": generator("cpu")
+    torch.Generator = _Generator
 
 
 def _listen(module: str, recorder: Recorder) -> None:

@@ -85,3 +85,20 @@ def test_a_kernel_that_misses_its_expect_is_still_simulated(first_kernel, tmp_pa
     assert "trials=" in run.stdout
     assert 'verdict="EXPECT NOT MET"' in run.stdout.splitlines()[-1]
     assert "simulated=sm_90a" in run.stdout.splitlines()[-1]
+
+
+def test_a_generator_on_the_played_gpu_is_still_a_class():
+    """torch and kernel files write ``torch.Generator | None``."""
+    program = """
+from kernel_harness.simulator import driver
+driver.prepare("sm_90a")
+import torch
+with driver.SimulatedDevice():
+    generator = torch.Generator("cuda").manual_seed(7)
+    assert isinstance(generator, torch.Generator | None)
+    print(torch.equal(torch.rand(3, generator=generator, device="cuda"),
+                      torch.rand(3, generator=torch.Generator("cuda").manual_seed(7), device="cuda")))
+"""
+    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT / "scripts", capture_output=True, text=True)
+
+    assert run.stdout.strip() == "True", run.stderr

@@ -26,6 +26,13 @@ def _is_cuda(value):
     return isinstance(value, torch.device) and value.type == "cuda"
 
 
+class _Generator(torch.Generator):
+    """For any device name. A class, as others write ``torch.Generator | None`` in annotations."""
+
+    def __new__(cls, device="cpu"):
+        return super().__new__(cls, "cpu")
+
+
 class _CudaMode(TorchFunctionMode):
     def __init__(self, device):
         super().__init__()
@@ -85,7 +92,6 @@ def pretend_cuda(device):
     stream = types.SimpleNamespace(
         cuda_stream=0, device=_CUDA, synchronize=lambda: None, wait_stream=lambda other: None
     )
-    generator = torch.Generator
     functions = {
         "is_available": lambda: True,
         "device_count": lambda: 1,
@@ -105,6 +111,6 @@ def pretend_cuda(device):
     with contextlib.ExitStack() as stack:
         for name, function in functions.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
-        stack.enter_context(mock.patch.object(torch, "Generator", new=lambda device="cpu": generator("cpu")))  # noqa: PT008
+        stack.enter_context(mock.patch.object(torch, "Generator", _Generator))
         stack.enter_context(_CudaMode(device))
         yield
