@@ -5,6 +5,7 @@ seen at: wear-out variants of call counters
 expect: CHEATING | WRONG_RESULT
 needs: cpu
 check: replay
+known miss: on a quick machine the verification of a small case is over before the four seconds are
 """
 
 import time
