@@ -82,9 +82,10 @@ def _name_cases(axes, cases: list[dict]) -> None:
 
 
 def _plain_numbers(axis) -> None:
-    """1, 2, 5, 10, ... in place of powers of ten."""
+    """1, 2, 5, 10, ... in place of powers of ten; 1, 10, 100 where there is no room for more."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

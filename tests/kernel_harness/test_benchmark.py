@@ -229,7 +229,6 @@ def test_the_judge_imports_neither_torch_nor_rich():
 
 
 def test_charts_are_written_with_and_without_operations(tmp_path):
-    pytest.importorskip("matplotlib")
     from kernel_harness import benchmark_plot
 
     plain_run, counted = document(), document()
