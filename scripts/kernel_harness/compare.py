@@ -143,7 +143,7 @@ def _compare_exact(outcome: Comparison, result, expected, device) -> Callable[[]
         outcome.max_error = max(outcome.max_error, difference.max().item())
         disagreements += sum(int((native != other).sum()) for other in rest)
         steps += int((difference == 1).sum())
-    # An 8-bit quantiser may meet a tie that the reference's own runs did not meet, once in 100,000; chance adds to that.
+    # An 8-bit quantiser may meet a tie that the reference's own runs did not meet, once in 100,000; chance adds.
     met = 1e-5 * result.numel()
     quantised = 1 + 2 * met + 4 * math.sqrt(met) if result.dtype in (torch.int8, torch.uint8) else 0
     spare = result.dtype is not torch.bool and 0 < steps <= max(4 * disagreements, quantised)
