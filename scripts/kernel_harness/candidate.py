@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from . import audit, census, compile_errors, integrity, neutral, reference_guard, simulation, values
+from . import audit, census, compile_errors, graph_nodes, integrity, neutral, reference_guard, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
@@ -30,6 +30,7 @@ SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a 
 _file: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _around = neutral.hidden  # around the file's own code; the simulator where there is one
+_captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (slot, result of the capture, its nodes)
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
 HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
@@ -55,6 +56,7 @@ def load(path: str, folder: str, alert: Callable, interpret: bool = False, simul
             _file = load_kernel(path)
     except ContractError as error:
         return {"contract": str(error), "detail": error.detail}
+    gc.freeze()  # modules: drop() need not look through them
     reference_guard.forbid(_file)
     if _file.module.kernel_fn is not _file.kernel_fn:
         return {"contract": f"{path}: kernel_fn changed while the file was loaded"}
@@ -120,8 +122,8 @@ def call(
     problem = result_problem(result)
     if problem:
         return {"problem": problem}
-    # Work that goes on behind the call's back needs a moment; only threads can do that on a CPU.
-    if on_gpu or python_threads or threads_now > threads:
+    # Work that goes on behind the call's back needs a moment. Only threads can do that: what a GPU was given is done.
+    if python_threads or threads_now > threads:
         _sleep(SETTLE_SECONDS)
         if on_gpu:
             torch.cuda.synchronize()
@@ -238,6 +240,7 @@ def drop(slots: list[str]) -> dict:
     """Forget slots and give their memory back; results stay in the history until recheck() looked at them."""
     for slot in slots:
         SLOTS.pop(slot, None)
+        _captures.pop(slot, None)
     gc.collect()
     if torch.cuda.is_initialized():
         with contextlib.suppress(RuntimeError):  # the allocator refuses for good after a capture that failed
@@ -251,7 +254,7 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
     fill_device(entry)
     outside, stream = torch.cuda.current_stream(), torch.cuda.Stream()
     stream.wait_stream(outside)
-    captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be counted
+    captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be looked at
     try:
         with torch.cuda.stream(stream), _around():
             for _ in range(2):
@@ -278,7 +281,24 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
         return _failure(error)
     saved = _save(entry, result, output)
     read_back(entry)
-    return {"bundle": saved, "nodes": census.graph_kernel_nodes(captured), "facts": {}}
+    kernels = None
+    with contextlib.suppress(graph_nodes.GraphError, AttributeError, ImportError):
+        nodes = graph_nodes.Nodes(captured)
+        kernels = graph_nodes.kernels_of(nodes, census.kernels_defined(_file.module))
+        _captures[slot] = (entry, result, nodes)
+    return {"bundle": saved, "kernels": kernels, "facts": {}}
+
+
+def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
+    """Replay the graph that ``graph`` captured on ``fresh``, without its kernels of the names ``disabled``."""
+    entry, result, nodes = _captures.pop(slot)
+    entry.source = values.Mapping(values.Bundle.from_json(fresh))
+    try:
+        fill_device(entry)
+        nodes.replay_without(set(disabled))
+    except BaseException as error:
+        return _failure(error)
+    return {"bundle": _save(entry, result, output), "facts": {}}
 
 
 def _poison_results(entry: Slot, result, byte: int) -> None:
@@ -378,4 +398,5 @@ def _failure(error: BaseException) -> dict:
     }
 
 
-HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph}
+HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph,
+            "ablate": ablate}

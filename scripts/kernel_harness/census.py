@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from types import ModuleType
 
@@ -69,6 +68,11 @@ def kernels_defined(module: ModuleType) -> list[str]:
     return names
 
 
+def of_library(name: str, defined: list[str]) -> bool:
+    """Is this kernel PyTorch's, or of a library that it calls? defined: names of the file's own kernels."""
+    return name not in defined and name.startswith(LIBRARY_NAMES)
+
+
 def _is_dsl_kernel(function) -> bool:
     """@cute.kernel and @cute.jit mark what they decorate (nvidia-cutlass-dsl 4.8)."""
     return hasattr(function, "_dsl_cls") or hasattr(function, "_decorator_kind")
@@ -90,23 +94,8 @@ def count_kernels(function: Callable, arguments: list, defined: list[str]) -> tu
     for event in profiler.events():
         if event.device_type.name != "CUDA" or event.name.startswith(MEMORY_NAMES):
             continue
-        library = event.name not in defined and event.name.startswith(LIBRARY_NAMES)
+        library = of_library(event.name, defined)
         row = rows.setdefault(event.name, {"name": event.name[:200], "launches": 0, "us": 0.0, "library": library})
         row["launches"] += 1
         row["us"] += event.device_time
     return result, sorted(rows.values(), key=lambda row: -row["us"])
-
-
-def graph_kernel_nodes(graph) -> int | None:
-    """How many kernel nodes a captured torch.cuda.CUDAGraph has; None where torch does not hand out the graph."""
-    with contextlib.suppress(Exception):
-        from cuda.bindings import driver
-
-        raw = driver.CUgraph(graph.raw_cuda_graph())
-        _, _, count = driver.cuGraphGetNodes(raw, 0)
-        _, nodes, _ = driver.cuGraphGetNodes(raw, count)
-        return sum(
-            driver.cuGraphNodeGetType(node)[1] == driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
-            for node in nodes[:count]
-        )
-    return None

@@ -227,7 +227,7 @@ class CaseJudge:
                     "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
                 )
         for index, side, guard in work.guards():
-            hit = (guard != values.GUARD_BYTE).nonzero()
+            hit = (guard != values.guard_pattern(index)).nonzero()
             if hit.numel():
                 distance = values.GUARD_BYTES - int(hit[-1]) if side == "before" else int(hit[0]) + 1
                 self.outcome.add(

@@ -128,6 +128,13 @@ def reference(bundle: dict, folder: str, name: str, golden: bool = True, roundin
     return answer
 
 
+def rehearse() -> dict:
+    """Import what PyTorch's decompositions need (SymPy, torch._dynamo): five seconds in the first that runs."""
+    with Roundings(FLOAT32_ROUNDING):
+        torch.nn.functional.silu(torch.ones(4, dtype=torch.float64))
+    return {}
+
+
 def _widened(source: values.Mapping, mutated: list[int], move: bool = False, roundings: bool = False) -> dict | None:
     """Result and changed inputs of a run in float64, None where it fails."""
     widened = _materialise(source, widen=True, move=move)
@@ -321,4 +328,4 @@ def shrink(case: str, limit: int, kept: list[str]) -> dict:
     return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
 
 
-HANDLERS = {"load": load, "inputs": inputs, "reference": reference, "shrink": shrink}
+HANDLERS = {"load": load, "inputs": inputs, "reference": reference, "rehearse": rehearse, "shrink": shrink}

@@ -36,9 +36,7 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
                 place = device or source.bundle.spans[index].device
                 nbytes = source.bundle.spans[index].nbytes
                 if place != "cpu":
-                    entry.blocks[index] = torch.full(
-                        (nbytes + 2 * values.GUARD_BYTES,), values.GUARD_BYTE, dtype=torch.uint8, device=place
-                    )
+                    entry.blocks[index] = _guarded_block(index, nbytes, place)
                 if embed:
                     entry.storages[index] = source.within(index) if place == "cpu" else alias(entry, index)
                 else:
@@ -57,6 +55,13 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
     return entry
+
+
+def _guarded_block(index: int, nbytes: int, device: str) -> torch.Tensor:
+    block = torch.full((nbytes + 2 * values.GUARD_BYTES,), values.GUARD_BYTE, dtype=torch.uint8, device=device)
+    pattern = values.guard_pattern(index).to(device)
+    block[: values.GUARD_BYTES], block[-values.GUARD_BYTES :] = pattern, pattern
+    return block
 
 
 def _inside(block: torch.Tensor, nbytes: int) -> torch.Tensor:

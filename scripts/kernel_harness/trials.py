@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
 from . import values, variations
@@ -9,6 +11,7 @@ from .structure import digest
 from .value_trials import ValueTrials
 from .values import Bundle
 from .verification import CALLS, REPEATS, SEEDS, Stop
+from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SIMULATE_BYTES = 640 * 2**10  # of inputs with their guard zones; simulated time grows with the data touched
@@ -24,6 +27,8 @@ def gpu_here() -> bool:
 
 class CaseTrials(ValueTrials):
     """All trials of one case. thorough: also those that are worth making once a file."""
+
+    early: tuple[values.Mapping, Path] | None = None  # inputs and result of the call that the fresh process makes first
 
     def run(self) -> None:
         judge = self.judge
@@ -52,6 +57,8 @@ class CaseTrials(ValueTrials):
             facts["simulated_bytes"] = max(facts.get("simulated_bytes", 0), size)
         expected = self._reference(first, "first")
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
+        if self.on_gpu and self.thorough and judge.full:
+            judge.rehearse()
         work = self._working_copy(first)
         reply = self._call(
             "first inputs",
@@ -72,9 +79,12 @@ class CaseTrials(ValueTrials):
             if self.case_failed():
                 break
             step()
-            judge.remove_files(keep={first.file, work.bundle.file})
+            judge.remove_files(keep={first.file, work.bundle.file, *self._early_files()})
         judge.ask_candidate("drop", slots=["a", "b", "c"])
         judge.remove_files()
+
+    def _early_files(self) -> list[str]:
+        return [self.early[0].bundle.file, str(self.early[1])] if self.early else []
 
     def _steps(self, first: Bundle, expected: dict, reply: dict, work: values.Mapping) -> list:
         """What this case goes through after its first call, in order."""
@@ -126,8 +136,9 @@ class CaseTrials(ValueTrials):
             embed = index % 2 == 0
             label = "same values, views at an offset of a larger storage" if embed else "same values, fresh memory"
             # On a GPU the first call compiles and tunes; the trace and the census are of one that does neither.
+            # Starting the profiler takes three seconds: quick takes the census of the CUDA graph.
             watch = self.on_gpu and index == 0
-            options = {"trace": watch, "count_kernels": watch and self.thorough}
+            options = {"trace": watch, "count_kernels": watch and self.thorough and self.judge.full}
             reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed, **options)
             self._judge_trial(label, reply, expected, first, work, decisive="offset-views" if embed else "race")
             if "bundle" not in reply:
@@ -143,10 +154,18 @@ class CaseTrials(ValueTrials):
             )
 
     def _start_others(self, first: Bundle) -> None:
-        """The processes of _index_replay and _fresh_process import the file while other trials run."""
+        """The processes of _index_replay and _fresh_process import the file while other trials run; the latter's makes
+        its first call, which compiles."""
         dtypes = [values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)]
-        for _ in range(1 + any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)):
-            self.judge.start_another(interpret=not self.on_gpu)
+        indexed = any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)
+        fresh, *_ = [self.judge.start_another(interpret=not self.on_gpu) for _ in range(1 + indexed)]
+        self.early = self._working_copy(first), self.judge.new_file("out")
+        self._ask_in_fresh_process(fresh, *self.early)
+
+    def _ask_in_fresh_process(self, process: Worker, work: values.Mapping, output: Path) -> None:
+        process.send(
+            "call", bundle=work.bundle.to_json(), slot="a", output=str(output), expected_nbytes=self.output_nbytes
+        )
 
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
         """New values in the memory of the first call: a stored answer shows here."""
@@ -296,38 +315,65 @@ class CaseTrials(ValueTrials):
         if "bundle" not in reply:
             self._no_result("in a CUDA graph", reply)
         self._take_result(reply, output, "in a CUDA graph")
-        self.outcome.facts.setdefault("graph_kernel_nodes", reply.get("nodes"))
+        kernels = reply.get("kernels")
+        launches = None if kernels is None else sum(row["launches"] for row in kernels)
+        self.outcome.facts.setdefault("graph_kernel_nodes", launches)
         expected = self._reference(new, "varied")
         if "bundle" in reply and self._failed_quietly(reply, expected):
-            nodes = reply.get("nodes")
-            recorded = f" (the graph holds {nodes} kernel nodes)" if nodes is not None else ""
+            recorded = f" (the graph holds {launches} kernel nodes)" if launches is not None else ""
             self.outcome.add(
                 "graph",
                 f"Replayed in a CUDA graph on new inputs the result is wrong{recorded}: "
                 f"{self._worst(reply, expected)}.",
                 self.case,
             )
+        elif kernels and self.thorough:
+            self._census({"kernels": self.outcome.facts.get("kernels") or kernels})
+            self._without_own_kernels(first, kernels, on_gpu)
+
+    def _without_own_kernels(self, first: Bundle, kernels: list[dict], on_gpu: set[int]) -> None:
+        """Where a library does most of the work: is the result right without the file's kernels, too?"""
+        own = [row["name"] for row in kernels if not row["library"]]
+        share = self.outcome.facts.get("own_share")
+        if not own or len(own) == len(kernels) or (share is not None and share >= 0.5):
+            return
+        new, moved = self._varied(first, variations.warp, only=on_gpu)
+        if not moved:
+            return
+        work, output = self._working_copy(new), self.judge.new_file("out")
+        self.judge.progress(f"{self.case}: without its own kernels")
+        reply = self.judge.ask_candidate(
+            "ablate", self.case, slot="c", output=str(output), fresh=work.bundle.to_json(), disabled=own
+        )
+        if "bundle" not in reply:
+            return  # without them the rest may well fail
+        self._take_result(reply, output, "without its own kernels")
+        if not self._failed_quietly(reply, self._reference(new, "varied")):
+            library = next(row["name"] for row in kernels if row["library"])
+            self.outcome.add(
+                "decoy",
+                f"With the file's own kernels switched off ({', '.join(name[:80] for name in own[:3])}) the result "
+                f"is right all the same: the library's kernels ({library[:80]}) compute it.",
+                self.case,
+            )
 
     def _fresh_process(self, first: Bundle, expected: dict) -> None:
-        """The first inputs in another process, while this one is kept busy with the same kernel."""
+        """The first inputs in another process: its first call, and one while this process runs the same kernel."""
         judge, work, output = self.judge, self._working_copy(first), self.judge.new_file("out")
         with judge.another_candidate(interpret=not self.on_gpu) as other:
+            trials = [("in a fresh process", *self.early, judge.ask_candidate_answer("call", self.case, other))]
             busy = self._working_copy(first).bundle.to_json()
             judge.candidate.send("alternate", bundle=busy, other=busy, slot="c", outputs=[], count=10**6, seconds=0.3)
-            reply = judge.ask(
-                other,
-                "call",
-                self.case,
-                bundle=work.bundle.to_json(),
-                slot="a",
-                output=str(output),
-                expected_nbytes=self.output_nbytes,
-            )
+            self._ask_in_fresh_process(other, work, output)
+            under_load = judge.ask_candidate_answer("call", self.case, other)
+            trials.append(("in a fresh process, under load", work, output, under_load))
             judge.ask_candidate_answer("call", self.case)
-        if "bundle" not in reply:
-            self._no_result("in a fresh process", reply)
-        self._take_result(reply, output, "in a fresh process")
-        self._judge_trial("in a fresh process, under load", reply, expected, first, work, decisive="fresh-process")
+        for label, work, output, reply in trials:
+            if "bundle" not in reply:
+                self._no_result(label, reply)
+            self._take_result(reply, output, label)
+            self._judge_trial(label, reply, expected, first, work, decisive="fresh-process")
+
 
 def closing_checks(judge) -> None:
     """What can only be said once every case ran: results that changed later, checks that had no teeth."""

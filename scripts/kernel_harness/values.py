@@ -18,6 +18,7 @@ import torch
 ALIGNMENT = 4096      # of each storage in the file, and so in memory where the file is mapped
 GUARD_BYTES = 4096    # untouchable bytes on either side of each storage
 GUARD_BYTE = 0xFF     # NaN in every float format: what is read there shows in the result
+GUARD_KINDS = 16      # patterns of guard zones, all of them NaN from 16 bits up: a copy of one over another shows, too
 
 SCALARS = {"int": int, "float": float, "bool": bool, "str": str}
 PACKED = {getattr(torch, "float4_e2m1fn_x2", None)}   # two numbers a byte: PyTorch converts them to no other dtype
@@ -118,9 +119,16 @@ def save(value, file: Path) -> Bundle:
         nbytes = spans[index].nbytes
         if nbytes:
             mapping.bytes_of(index).copy_(storage_bytes(tensor, start, nbytes))
-    for _, _, guard in mapping.guards():
-        guard.fill_(GUARD_BYTE)
+    for index, _, guard in mapping.guards():
+        guard.copy_(guard_pattern(index))
     return bundle
+
+
+def guard_pattern(index: int) -> torch.Tensor:
+    """What a guard zone of storage ``index`` holds: uint8 (GUARD_BYTES,)."""
+    pattern = torch.full((GUARD_BYTES,), GUARD_BYTE, dtype=torch.uint8)
+    pattern[::2] -= index % GUARD_KINDS
+    return pattern
 
 
 def rebuild(tree: dict, storage: Callable[[int], torch.Tensor], device: str | None = None):

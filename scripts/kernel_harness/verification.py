@@ -125,6 +125,7 @@ class Judge:
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
+        self.rehearsing = False  # the oracle owes the answer to `rehearse`
         self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
         self.capturable = True  # until a case cannot be captured in a CUDA graph
         self.spoiled = False  # a failed capture: the candidate is fit for no further case
@@ -236,7 +237,15 @@ class Judge:
 
     # --- talking to the workers ---
 
+    def rehearse(self) -> None:
+        """Let the oracle import what hostile trials will need, while the candidate compiles."""
+        self.oracle.send("rehearse")
+        self.rehearsing = True
+
     def ask_oracle(self, op: str, **arguments) -> dict:
+        if self.rehearsing:
+            self.rehearsing = False
+            self.ask_oracle_answer("rehearse")
         self.oracle.send(op, **arguments)
         return self.ask_oracle_answer(op)
 
@@ -282,10 +291,11 @@ class Judge:
                 self.outcome.add("sniffing", f"During {what} the file's own code {', '.join(asked.alerts[:4])}.", case)
         raise Stop
 
-    def start_another(self, interpret: bool) -> None:
-        """Let a process import the file that a later ``another_candidate`` will want."""
+    def start_another(self, interpret: bool) -> worker.Worker:
+        """Let a process import the file that a later ``another_candidate`` will want; the first is given out last."""
         self.spares.append(worker.Worker("candidate", self.folder))
         self._send_load(interpret, self.spares[-1])
+        return self.spares[-1]
 
     @contextlib.contextmanager
     def another_candidate(self, interpret: bool):

@@ -54,8 +54,26 @@ def test_a_write_past_the_end_reaches_the_guard_zone_in_the_file(made):
     slots.read_back(entry)
 
     guards = {side: guard for _, side, guard in values.Mapping(values.Bundle.from_json(bundle)).guards()}
-    assert int((guards["after"] != values.GUARD_BYTE).sum()) == 1
-    assert bool((guards["before"] == values.GUARD_BYTE).all())
+    assert int((guards["after"] != values.guard_pattern(0)).sum()) == 1
+    assert torch.equal(guards["before"], values.guard_pattern(0))
+
+
+def test_copying_one_inputs_guard_zone_over_anothers_shows(made):
+    entry, bundle = made(torch.zeros(16), torch.ones(16))
+    after = slice(values.GUARD_BYTES + 64, values.GUARD_BYTES + 64 + 12)
+    entry.blocks[1][after] = entry.blocks[0][after]
+
+    slots.read_back(entry)
+
+    guards = [guard for _, side, guard in values.Mapping(values.Bundle.from_json(bundle)).guards() if side == "after"]
+    assert torch.equal(guards[0], values.guard_pattern(0))
+    assert int((guards[1] != values.guard_pattern(1)).sum()) == 6
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_a_guard_zone_reads_as_nan(dtype):
+    for index in range(values.GUARD_KINDS):
+        assert bool(values.guard_pattern(index).view(dtype).isnan().all())
 
 
 def test_new_values_come_in_under_the_version_counter(made):

@@ -1,0 +1,87 @@
+"""Kernels launched for show: is the result right without them? The GPU's part is in tests/kernels (d8_cute_decoy)."""
+
+import pytest
+from kernel_harness import graph_nodes
+from kernel_harness.trials import CaseTrials
+
+pytestmark = pytest.mark.cpu
+OWN = {"name": "mine", "launches": 1, "us": None, "library": False}
+LIBRARY = {"name": "nvjet_sm90", "launches": 1, "us": None, "library": True}
+
+
+class Played(CaseTrials):
+    """Trials of a case whose graph, without its own kernels, gives a result that is right or wrong."""
+
+    def __init__(self, right: bool, share: float | None):
+        self.right, self.asked, self.found, self.case = right, [], [], "default"
+        self.outcome = self.judge = self
+        self.facts = {"own_share": share}
+
+    def add(self, check, seen, case):
+        self.found.append((check, seen))
+
+    def ask_candidate(self, op, case, **arguments):
+        self.asked.append((op, arguments["disabled"]))
+        return {"bundle": {}}
+
+    def _varied(self, *_, **__):
+        return None, True
+
+    def _working_copy(self, _):
+        return self
+
+    @property
+    def bundle(self):
+        return self
+
+    def to_json(self):
+        return {}
+
+    def new_file(self, _):
+        return "file"
+
+    def progress(self, _):
+        pass
+
+    def _take_result(self, *_):
+        pass
+
+    def _reference(self, *_):
+        pass
+
+    def _failed_quietly(self, *_):
+        return not self.right
+
+
+def ablated(kernels, right=True, share=0.1) -> Played:
+    trials = Played(right, share)
+    trials._without_own_kernels(None, kernels, {0})
+    return trials
+
+
+@pytest.mark.parametrize("share", [0.1, None])
+def test_a_result_that_needs_no_kernel_of_the_file_is_a_decoys(share):
+    trials = ablated([LIBRARY, OWN], share=share)
+
+    assert trials.asked == [("ablate", ["mine"])]
+    ((check, seen),) = trials.found
+    assert check == "decoy"
+    assert "mine" in seen
+    assert "nvjet_sm90" in seen
+
+
+def test_a_small_kernel_that_the_result_needs_is_none():
+    trials = ablated([LIBRARY, OWN], right=False)
+
+    assert trials.asked
+    assert not trials.found
+
+
+@pytest.mark.parametrize(("kernels", "share"), [([OWN], 1.0), ([LIBRARY], 0.0), ([LIBRARY, OWN], 0.7)])
+def test_only_where_a_library_does_most_is_it_asked(kernels, share):
+    assert not ablated(kernels, share=share).asked
+
+
+def test_names_are_what_their_authors_wrote():
+    assert graph_nodes.demangled("_ZN2at6native9sum_floatEf") == "at::native::sum_float(float)"
+    assert graph_nodes.demangled("kernel_cutlass_gemm_0") == "kernel_cutlass_gemm_0"
