@@ -50,7 +50,7 @@ def reference_fn(q, k, v, is_causal=False, softmax_scale=None):
             seen = torch.arange(len_q, device=q.device)[rows, None] + len_k - len_q
             scores = scores.masked_fill(keys > seen, -torch.inf)
         lse[b, h, rows] = scores.logsumexp(-1)
-        weights = (scores - lse[b, h, rows, None]).exp().nan_to_num(0.0)
+        weights = (scores - lse[b, h, rows, None]).exp().masked_fill(lse[b, h, rows, None] == -torch.inf, 0.0)
         out[b, rows, h] = (weights @ v[b, :, h_kv].to(wide)).to(q.dtype)
     return out, lse
 

@@ -67,7 +67,7 @@ def reference_fn(q, kv_cache, block_table, cache_seqlens, softmax_scale=DIM**-0.
         scores = torch.einsum("thd,nd->htn", q[b].to(wide), k) * softmax_scale
         scores.masked_fill_(torch.arange(length, device=q.device) >= length - s_q + 1 + token, -torch.inf)
         lse[b] = scores.logsumexp(-1)
-        weights = (scores - lse[b, :, :, None]).exp().nan_to_num(0.0)
+        weights = (scores - lse[b, :, :, None]).exp().masked_fill(lse[b, :, :, None] == -torch.inf, 0.0)
         out[b] = torch.einsum("htn,nd->thd", weights, k[:, :DIM_V])
     return out, lse
 

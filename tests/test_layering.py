@@ -22,6 +22,7 @@ WITH_TORCH = {
     "file_checks",
     "value_trials",
     "poison",
+    "failures",
     "graph_nodes",
     "oracle",
     "candidate",

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
-from . import audit, census, compile_errors, graph_nodes, integrity, neutral, reference_guard, simulation, values
-from .contract import ContractError, KernelFile, author_traceback, load_kernel
+from . import audit, census, failures, graph_nodes, integrity, neutral, reference_guard, simulation, values
+from .contract import ContractError, KernelFile, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
 from .poison import PATTERNS, poison_next
@@ -118,7 +118,7 @@ def call(
     except reference_guard.ReferenceCalled:
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
-        return _failure(error)
+        return failures.answer(error, _file.path)
     problem = result_problem(result)
     if problem:
         return {"problem": problem}
@@ -180,7 +180,7 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     except reference_guard.ReferenceCalled:
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
-        return _failure(error)
+        return failures.answer(error, _file.path)
 
 
 def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: float) -> dict:
@@ -278,7 +278,7 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
         captured.replay()
         torch.cuda.synchronize()
     except BaseException as error:
-        return _failure(error)
+        return failures.answer(error, _file.path)
     saved = _save(entry, result, output)
     read_back(entry)
     kernels = None
@@ -297,7 +297,7 @@ def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
         fill_device(entry)
         nodes.replay_without(set(disabled))
     except BaseException as error:
-        return _failure(error)
+        return failures.answer(error, _file.path)
     return {"bundle": _save(entry, result, output), "facts": {}}
 
 
@@ -369,33 +369,6 @@ def _changed(before: dict, after: dict) -> list[str]:
         for name, value in after.items()
         if name in before and before[name] != value
     ]
-
-
-def _failure(error: BaseException) -> dict:
-    module = type(error).__module__
-    text = " ".join(str(error).split())
-    compiling = (
-        compile_errors.is_compiling(error)
-        or module.startswith("torch._inductor")
-        or "Error building extension" in text
-        or "NVRTC" in text
-        or type(error).__name__ == "CompilationError"
-    )
-    leaves = isinstance(error, SystemExit)
-    return {
-        "error": f"{type(error).__name__}: {text[:500]}" if text else type(error).__name__,
-        "kind": "unsupported"
-        if simulation.cannot(error)
-        else "compile"
-        if compiling
-        else "exit"
-        if leaves
-        else "crash",
-        "exit_code": error.code if leaves and isinstance(error.code, int) else 0 if leaves else None,
-        "no_gpu": not torch.cuda.is_available()
-        and any(word in text for word in ("NVIDIA driver", "not compiled with CUDA", "0 active drivers", "CUDA_ERROR")),
-        "detail": author_traceback(error, _file.path),
-    }
 
 
 HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph,

@@ -345,10 +345,13 @@ class CaseTrials(ValueTrials):
         reply = self.judge.ask_candidate(
             "ablate", self.case, slot="c", output=str(output), fresh=work.bundle.to_json(), disabled=own
         )
-        if "bundle" not in reply:
-            return  # without them the rest may well fail
+        if "bundle" not in reply:  # without them the rest may well fail
+            self.outcome.facts["without_own_kernels"] = reply.get("error", "no result")
+            return
         self._take_result(reply, output, "without its own kernels")
-        if not self._failed_quietly(reply, self._reference(new, "varied")):
+        wrong = self._failed_quietly(reply, self._reference(new, "varied"))
+        self.outcome.facts["without_own_kernels"] = "wrong" if wrong else "right"
+        if not wrong:
             library = next(row["name"] for row in kernels if row["library"])
             self.outcome.add(
                 "decoy",

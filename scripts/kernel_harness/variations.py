@@ -126,10 +126,10 @@ def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """A few pairs of elements change places: sums, extremes, and most samples of the data stay what they were."""
     flat = x.reshape(-1).clone()
     count = max(1, flat.numel() // 128)
-    if flat.numel() < 2:
-        return flat.view(x.shape)
     order = _distinct_places(x, 2 * min(count, 4096, flat.numel() // 2), generator)
-    first, second = order.chunk(2)
+    if len(order) < 2:
+        return flat.view(x.shape)
+    first, second = order[: len(order) // 2 * 2].chunk(2)
     raw = flat.view(torch.uint8).view(flat.numel(), -1) if flat.element_size() > 1 else flat.view(torch.uint8)
     raw[first], raw[second] = raw[second].clone(), raw[first].clone()
     return flat.view(x.shape)
@@ -138,18 +138,26 @@ def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """One pair of elements changes places: a signature of samples most likely stays what it was."""
     flat = x.reshape(-1).clone()
-    if flat.numel() > 1:
-        i, j = _distinct_places(x, 2, generator).tolist()
+    places = _distinct_places(x, 64, generator)[:2].tolist()  # 64: some of them are finite
+    if len(places) == 2:
+        i, j = places
         flat[i], flat[j] = flat[j].clone(), flat[i].clone()
     return flat.view(x.shape)
 
 
 def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
-    """int64 (count,): flat indices in random order, no two the same."""
+    """int64, at most (count,): flat indices of finite elements in random order, no two the same.
+
+    NaN and infinities stay where get_inputs put them: they mark what must not be read, or mask it.
+    """
     if x.numel() <= PART_ELEMENTS:
-        return torch.randperm(x.numel(), generator=generator, device=x.device)[:count]
-    places = torch.randint(x.numel(), (4 * count,), generator=generator, device=x.device).unique()
-    return places[torch.randperm(places.numel(), generator=generator, device=x.device)[:count]]
+        places = torch.randperm(x.numel(), generator=generator, device=x.device)[:count]
+    else:
+        places = torch.randint(x.numel(), (4 * count,), generator=generator, device=x.device).unique()
+        places = places[torch.randperm(places.numel(), generator=generator, device=x.device)[:count]]
+    if not x.dtype.is_floating_point:
+        return places
+    return places[torch.isfinite(x.reshape(-1)[places].to(torch.float64))]
 
 
 def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
