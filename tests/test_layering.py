@@ -23,6 +23,7 @@ WITH_TORCH = {
     "value_trials",
     "poison",
     "failures",
+    "device_trials",
     "graph_nodes",
     "oracle",
     "candidate",

@@ -109,7 +109,7 @@ def call(
                 result = _watched(arguments, trace, count_kernels and on_gpu, facts)
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
-            early = _prints(result)  # on the same stream, before anything is waited for
+            early = _prints(result, snapshot=True)  # on the same stream, before anything is waited for
             if side is not None:
                 side.synchronize()
         threads_now, python_threads = integrity.thread_count(), integrity.threads_of_python()
@@ -327,10 +327,10 @@ def _device(entry: Slot) -> str:
     return next((str(block.device) for block in entry.blocks.values()), "cpu")
 
 
-def _prints(result) -> list[tuple]:
+def _prints(result, snapshot: bool = False) -> list[tuple]:
     """Fingerprints of the result's tensors, computed where they are, in stream order."""
     with torch.no_grad():
-        pending = [fingerprint(t) for t in leaves(result) if t.layout is torch.strided]
+        pending = [fingerprint(t, snapshot) for t in leaves(result) if t.layout is torch.strided]
     return pending if not any(t.is_cuda for t in leaves(result)) else _Pending(pending)
 
 

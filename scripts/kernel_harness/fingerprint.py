@@ -6,11 +6,19 @@ import torch
 
 from . import values
 
+SNAPSHOT_BYTES = 1 << 30
 
-def fingerprint(tensor: torch.Tensor):
-    """Two sums over the bytes of the memory that the tensor reaches, one of them weighted by position."""
+
+def fingerprint(tensor: torch.Tensor, snapshot: bool = False):
+    """Two sums over the bytes of the memory that the tensor reaches, one of them weighted by position.
+
+    snapshot: sum over a copy. On a GPU a copy passes over the memory within microseconds, the sums take long enough
+    for work that is late to be done before they get there.
+    """
     start, stop = values.extent(tensor)
     data = values.storage_bytes(tensor, start, stop - start)
+    if snapshot and tensor.is_cuda and data.numel() <= SNAPSHOT_BYTES:
+        data = data.clone()
     words = data[: data.numel() // 4 * 4].view(torch.int32) if start % 4 == 0 else data
     tail = data[data.numel() // 4 * 4:] if start % 4 == 0 else data[:0]
     plain = tail.sum(dtype=torch.int64)

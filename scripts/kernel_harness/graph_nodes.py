@@ -29,6 +29,7 @@ class Nodes:
     def __init__(self, graph: torch.cuda.CUDAGraph):
         from cuda.bindings import driver
 
+        self._owner = graph  # its nodes and memory live as long as it does
         self._driver, self._graph, self._pool = driver, driver.CUgraph(graph.raw_cuda_graph()), graph.pool()
         _, count = self._done(driver.cuGraphGetNodes(self._graph, 0))
         nodes, _ = self._done(driver.cuGraphGetNodes(self._graph, count))

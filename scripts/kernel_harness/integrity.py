@@ -39,6 +39,9 @@ WATCHED_VARIABLES = (
 )
 
 
+RECURSION_LIMIT = sys.getrecursionlimit()
+
+
 class Snapshot:
     """The watched functions, the loaded harness modules and the process state at one moment."""
 
@@ -177,7 +180,7 @@ def process_state() -> dict:
             or getattr(hook, "__module__", "").startswith("kernel_file_")
         ),
         "CPU affinity or priority": (tuple(sorted(os.sched_getaffinity(0))), os.nice(0)),
-        "the recursion limit": sys.getrecursionlimit(),
+        "a lowered recursion limit": sys.getrecursionlimit() < RECURSION_LIMIT,  # torch.compile raises it
         "environment variables": tuple(os.environ.get(name) for name in WATCHED_VARIABLES),
         "sys.stdout": id(sys.stdout),
         "sys.excepthook": id(sys.excepthook),

@@ -73,6 +73,8 @@ class CaseJudge:
             roundings=roundings,
         )
         if "needs_gpu" in reply or "contract" in reply:
+            if reply.get("lost"):
+                judge.renew_oracle()
             text = reply.get("contract") or reply["needs_gpu"]
             raise ContractError(f"{self.settings.kernel}: {_case(self.case)}{text}", reply.get("detail", ""))
         undeclared = [i for i in reply["mutated"] if i not in self.judge.mutates]

@@ -173,6 +173,8 @@ def _run(arguments: list, traced: bool = True) -> tuple:
             if not traced:  # a profile function would slow down each step of PyTorch's decompositions
                 return _reference.reference_fn(*arguments), None, None
             result, trace = trace_call(_reference.reference_fn, arguments, _reference.path)
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()  # what it did wrong on the device is raised here
     except _KernelCalled:
         return (
             None,
@@ -180,9 +182,7 @@ def _run(arguments: list, traced: bool = True) -> tuple:
             None,
         )
     except BaseException as error:
-        return None, _failure("reference_fn", error), None
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+        return None, _failure("reference_fn", error) | {"lost": _device_lost()}, None
     if trace["dsl"]:
         return (
             None,
@@ -193,6 +193,16 @@ def _run(arguments: list, traced: bool = True) -> tuple:
             None,
         )
     return result, None, trace
+
+
+def _device_lost() -> bool:
+    """Is this process's CUDA context beyond use, as after an index out of bounds?"""
+    try:
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _materialise(source: values.Mapping, widen: bool = False, move: bool = False) -> list:

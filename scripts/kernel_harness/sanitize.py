@@ -2,7 +2,8 @@
 
 The allocator's cache is off, so that an access past a tensor is not inside a larger block. racecheck also reports
 bulk copies that an mbarrier orders (cp.async.bulk in dynamic loops): a place to look, no verdict. API calls that fail
-are not counted: PyTorch and the DSLs make some on purpose, to ask what the driver can do.
+are not counted: PyTorch and the DSLs make some on purpose, to ask what the driver can do. initcheck does not see what
+bulk copies (TMA) write to global memory and takes all of it for uninitialised: it advises only where there are any.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .worker import run_tree
 
 DECISIVE, ADVISORY = ("memcheck", "initcheck"), ("racecheck", "synccheck")
 ERRORS, HAZARDS = r"ERROR SUMMARY: (\d+) error", r"RACECHECK SUMMARY: (\d+) hazard"
+BULK_STORE = re.compile(r"cp(\.reduce)?\.async\.bulk\S*\.global\.shared")  # in PTX
 QUOTED = re.compile(r"Invalid|Uninitialized|Misaligned|hazard|Race reported|Barrier error|leak", re.IGNORECASE)
 RETURNED, UNUSED = "kernel_fn has returned", "kernel_fn has used no GPU"
 PROGRAM = f"""
@@ -37,16 +40,20 @@ print("\\n{RETURNED}" if used else "\\n{UNUSED}", flush=True)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one tool said. errors is None when it gave no summary: then nothing is known, and ``text`` says why."""
+    """What one tool said. errors is None when it gave no summary: then nothing is known, and ``text`` says why.
+
+    bulk_stores: the kernels write global memory with bulk copies, as far as their PTX was kept.
+    """
 
     tool: str
     case: str
     errors: int | None
     text: str
+    bulk_stores: bool = False
 
     @property
     def decides(self) -> bool:
-        return self.tool in DECISIVE
+        return self.tool in DECISIVE and not (self.tool == "initcheck" and self.errors and self.bulk_stores)
 
 
 def find() -> str | None:
@@ -65,11 +72,14 @@ def _run(program: str, tool: str, kernel: Path, case: str, timeout: float) -> Ou
     scripts = str(Path(__file__).resolve().parents[1])
     target = [sys.executable, "-c", PROGRAM, scripts, str(kernel.absolute()), case]
     command = [program, "--tool", tool, "--print-limit", "5", "--report-api-errors", "no", *target]
-    environ = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    code, text = run_tree(command, timeout, environ)
+    with tempfile.TemporaryDirectory() as kept:
+        environ = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "CUTE_DSL_KEEP": "ptx",
+                   "CUTE_DSL_DUMP_DIR": kept, "TRITON_CACHE_DIR": kept}
+        code, text = run_tree(command, timeout, environ)
+        codes = [path.read_text(errors="replace") for path in (kernel, *Path(kept).rglob("*.ptx"))]
     if code is None:
         return Outcome(tool, case, None, f"{tool} gave no answer within {timeout:g} s")
-    return _read(tool, case, text, code)
+    return replace(_read(tool, case, text, code), bulk_stores=any(map(BULK_STORE.search, codes)))
 
 
 def _read(tool: str, case: str, text: str, code: int) -> Outcome:

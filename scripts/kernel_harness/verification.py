@@ -29,7 +29,7 @@ HOOKS = (
     "trace or profile function",
     "import hooks of the file",
     "CPU affinity or priority",
-    "the recursion limit",
+    "a lowered recursion limit",
     "environment variables",
 )
 MAX_BENCH_CASES = 8
@@ -155,10 +155,8 @@ class Judge:
         closing_checks(self)
 
     def _load(self) -> list[str]:
-        path = str(self.settings.kernel.expanduser().absolute())
-        reference = str(self.settings.reference.expanduser().absolute()) if self.settings.reference else None
         self.progress("loading the file")
-        self.oracle.send("load", path=path, reference=reference, simulate=self.settings.simulate)
+        self._send_oracle_load()
         from . import trials  # torch is imported here while both workers import it
 
         if not self.settings.simulate and "cuda" in read_source(self.settings.kernel)[0] and trials.gpu_here():
@@ -182,6 +180,19 @@ class Judge:
             else [name for name in declared["bench_cases"] if name not in cases]
         )
         return chosen
+
+    def _send_oracle_load(self) -> None:
+        settings = self.settings
+        reference = str(settings.reference.expanduser().absolute()) if settings.reference else None
+        path = str(settings.kernel.expanduser().absolute())
+        self.oracle.send("load", path=path, reference=reference, simulate=settings.simulate)
+
+    def renew_oracle(self) -> None:
+        """Another process for the reference: values of the judge's own made it fault on the device."""
+        self.oracle.close()
+        self.oracle = worker.Worker("oracle", self.folder)
+        self._send_oracle_load()
+        self.ask_oracle_answer("load")
 
     def _send_load(self, interpret: bool, process: worker.Worker | None = None) -> None:
         path = str(self.settings.kernel.expanduser().absolute())

@@ -2,14 +2,14 @@
 
 import pytest
 from kernel_harness import graph_nodes
-from kernel_harness.trials import CaseTrials
+from kernel_harness.device_trials import DeviceTrials
 
 pytestmark = pytest.mark.cpu
 OWN = {"name": "mine", "launches": 1, "us": None, "library": False}
 LIBRARY = {"name": "nvjet_sm90", "launches": 1, "us": None, "library": True}
 
 
-class Played(CaseTrials):
+class Played(DeviceTrials):
     """Trials of a case whose graph, without its own kernels, gives a result that is right or wrong."""
 
     def __init__(self, right: bool, share: float | None):

@@ -12,6 +12,11 @@ from kernel_harness import sanitize
 pytestmark = pytest.mark.cpu
 
 
+@pytest.fixture(autouse=True)
+def _kernel_file(tmp_path):
+    (tmp_path / "kernel.py").write_text("")
+
+
 @pytest.fixture
 def program(tmp_path):
     def write(text: str, ends: str = sanitize.RETURNED) -> str:
@@ -71,7 +76,9 @@ def test_it_is_found_on_the_path(program, monkeypatch):
     ],
 )
 def test_each_tools_own_words_are_read(program, tmp_path, index, text, errors, quoted):
-    outcome = sanitize.run(program(f"========= COMPUTE-SANITIZER\n========= {text}"), tmp_path / "k.py", "a", 30)[index]
+    tool = program(f"========= COMPUTE-SANITIZER\n========= {text}")
+
+    outcome = sanitize.run(tool, tmp_path / "kernel.py", "a", 30)[index]
 
     assert (outcome.errors, outcome.text) == (errors, quoted)
 
@@ -87,7 +94,9 @@ def test_a_program_that_fails_is_no_clean_bill(program, tmp_path):
 
 
 def test_a_file_without_gpu_work_was_not_checked(program, tmp_path):
-    outcome = sanitize.run(program("========= ERROR SUMMARY: 0 errors", sanitize.UNUSED), tmp_path / "k.py", "a", 30)[0]
+    tool = program("========= ERROR SUMMARY: 0 errors", sanitize.UNUSED)
+
+    outcome = sanitize.run(tool, tmp_path / "kernel.py", "a", 30)[0]
 
     assert outcome.errors is None
     assert "no GPU" in outcome.text
@@ -124,3 +133,27 @@ def test_the_program_that_is_watched_says_how_it_ended(tmp_path):
 
     assert outcome.errors is None
     assert sanitize.UNUSED in outcome.text
+
+
+@pytest.mark.parametrize(
+    ("instruction", "decides"),
+    [
+        ("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r1, %r2}], [%r3];", False),
+        ("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1];", True),
+    ],
+)
+def test_initcheck_advises_where_bulk_stores_write(tmp_path, instruction, decides):
+    """On an H200 it reported every element that a TMA store had written, and nothing else."""
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(
+        f"#!/bin/sh\necho '{instruction}' > $CUTE_DSL_DUMP_DIR/kernel.ptx\n"
+        "echo '========= Uninitialized __global__ memory read of size 2 bytes'\n"
+        f"echo '========= ERROR SUMMARY: 5 errors'\necho '{sanitize.RETURNED}'\n"
+    )
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+
+    memcheck, initcheck, *_ = sanitize.run(str(tool), tmp_path / "kernel.py", "default", 30)
+
+    assert memcheck.decides
+    assert initcheck.decides is decides
+    assert initcheck.errors == 5

@@ -138,3 +138,50 @@ def test_a_fault_on_the_device_is_the_kernels(verified):
     (reason,) = document["reasons"]
     assert (code, reason["check"]) == (5, "crash")
     assert "kernel_fn raised RuntimeError: CUDA error: an illegal memory access" in reason["text"]
+
+
+def test_a_reference_that_faults_on_the_judges_values_costs_its_process_only(verified):
+    """Entries of a table that nobody reads may point anywhere; where the judge moves them, the reference faults."""
+    code, document = verified("""
+        import torch
+
+        def kernel_fn(x, table):
+            return x[table[:8]] * 2
+
+        def reference_fn(x, table):
+            if int(table[:8].max()) >= len(x):
+                torch.cuda.played_fault = True
+                return x[:8]
+            return x[table[:8]] * 2
+
+        def get_inputs(n=4096):
+            table = torch.full((64,), 1 << 30)
+            table[:8] = torch.randperm(8)
+            return [torch.randn(n, device="cuda"), table.to("cuda")]
+        """)
+
+    assert code == 0, document["reasons"]
+    assert any("hostile" in trial for trial in trials(document, "default"))
+
+
+def test_integers_that_arrive_late_are_new(verified):
+    """A copy to the host that nothing waits for reads the last call's integers."""
+    code, document = verified("""
+        import torch
+        LAST = []
+
+        def kernel_fn(x):
+            late = torch.cuda.current_stream().cuda_stream > 1 and LAST
+            read = LAST[-1] if late else x
+            LAST[:] = [x.clone()]
+            return read.cumsum(0)
+
+        def reference_fn(x):
+            return x.cumsum(0)
+
+        def get_inputs(n=4096):
+            return [torch.randint(0, 3, (n,), device="cuda")]
+        """, "--level", "quick")
+
+    assert code == 1
+    assert "stream" in [reason["check"] for reason in document["reasons"]]

@@ -1,0 +1,92 @@
+"""Trials that only a GPU can make: other streams, late inputs, CUDA graphs, and graphs without the file's kernels."""
+
+from __future__ import annotations
+
+from . import values, variations
+from .value_trials import ValueTrials
+from .values import Bundle
+
+UNJOINED = "unjoined work"  # cudaErrorStreamCaptureUnjoined
+
+
+class DeviceTrials(ValueTrials):
+    """Trials of the order of work on the device, and of whose work it is."""
+
+    def _streams(self, first: Bundle) -> None:
+        for kind, label in (("side", "on a side stream"), ("slow", "behind a slow producer on a side stream")):
+            # Integers, too, must be new where they arrive late: the last call's would be right by chance.
+            new, moved = self._other_inputs(first) if kind == "slow" else (first, False)
+            new = new if moved else self._varied(first, variations.warp)[0]
+            work = self._working_copy(new)
+            reply = self._call(label, work, "b", poison="nan", stream=kind)
+            expected = self._reference(new, "varied")
+            self._judge_trial(label, reply, expected, new, work, decisive="stream")
+
+    def _graph(self, first: Bundle) -> None:
+        # A capture takes the value of a scalar on the CPU for good: only what lies on the GPU changes.
+        nodes = [[node for _, node in values.tensors_of(item)] for item in first.tree["items"]]
+        on_gpu = {index for index, found in enumerate(nodes) if all(node["device"] != "cpu" for node in found)}
+        new, _ = self._varied(first, variations.warp, only=on_gpu)
+        work, fresh = self._working_copy(first), self._working_copy(new)
+        output = self.judge.new_file("out")
+        reply = self.judge.ask_candidate(
+            "graph", self.case, bundle=work.bundle.to_json(), slot="c", output=str(output), fresh=fresh.bundle.to_json()
+        )
+        if "not_capturable" in reply:
+            if UNJOINED in reply["not_capturable"]:
+                self.outcome.add(
+                    "stream",
+                    "In a CUDA graph capture the call leaves work on another stream that the current stream does not "
+                    "wait for: whoever reads the result may be early.",
+                    self.case,
+                )
+            self.outcome.note(f"[case {self.case}] cannot be captured in a CUDA graph: {reply['not_capturable']}")
+            self.judge.capturable, self.judge.spoiled = False, True
+            return
+        if "bundle" not in reply:
+            self._no_result("in a CUDA graph", reply)
+        self._take_result(reply, output, "in a CUDA graph")
+        kernels = reply.get("kernels")
+        launches = None if kernels is None else sum(row["launches"] for row in kernels)
+        self.outcome.facts.setdefault("graph_kernel_nodes", launches)
+        expected = self._reference(new, "varied")
+        if "bundle" in reply and self._failed_quietly(reply, expected):
+            recorded = f" (the graph holds {launches} kernel nodes)" if launches is not None else ""
+            self.outcome.add(
+                "graph",
+                f"Replayed in a CUDA graph on new inputs the result is wrong{recorded}: "
+                f"{self._worst(reply, expected)}.",
+                self.case,
+            )
+        elif kernels and self.thorough:
+            self._census({"kernels": self.outcome.facts.get("kernels") or kernels})
+            self._without_own_kernels(first, kernels, on_gpu)
+
+    def _without_own_kernels(self, first: Bundle, kernels: list[dict], on_gpu: set[int]) -> None:
+        """Where a library does most of the work: is the result right without the file's kernels, too?"""
+        own = [row["name"] for row in kernels if not row["library"]]
+        share = self.outcome.facts.get("own_share")
+        if not own or len(own) == len(kernels) or (share is not None and share >= 0.5):
+            return
+        new, moved = self._varied(first, variations.warp, only=on_gpu)
+        if not moved:
+            return
+        work, output = self._working_copy(new), self.judge.new_file("out")
+        self.judge.progress(f"{self.case}: without its own kernels")
+        reply = self.judge.ask_candidate(
+            "ablate", self.case, slot="c", output=str(output), fresh=work.bundle.to_json(), disabled=own
+        )
+        if "bundle" not in reply:  # without them the rest may well fail
+            self.outcome.facts["without_own_kernels"] = reply.get("error", "no result")
+            return
+        self._take_result(reply, output, "without its own kernels")
+        wrong = self._failed_quietly(reply, self._reference(new, "varied"))
+        self.outcome.facts["without_own_kernels"] = "wrong" if wrong else "right"
+        if not wrong:
+            library = next(row["name"] for row in kernels if row["library"])
+            self.outcome.add(
+                "decoy",
+                f"With the file's own kernels switched off ({', '.join(name[:80] for name in own[:3])}) the result "
+                f"is right all the same: the library's kernels ({library[:80]}) compute it.",
+                self.case,
+            )
