@@ -10,7 +10,8 @@ Requires  sm_80 or newer; param, grad and model float32, float16 or bfloat16 eac
           a step: keep a master. One launch a tensor: keep small parameters in one flat buffer. `step` and the rates
           are numbers, which a CUDA graph would freeze. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/adamw.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 109 us for 2^24 float32 parameters, a fifth of eager PyTorch's time
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

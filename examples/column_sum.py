@@ -7,7 +7,8 @@ Layout    Stage 1: a CTA owns 32 vectors of neighbouring columns; its 8 warps ta
           each, and meet in shared memory. Stage 2: a thread per column.
 Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any row stride. No backward.
 Verify    python scripts/verify_kernel.py examples/column_sum.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 35.3 us for 8192 x 8192, 1.24 times as fast as torch.sum
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

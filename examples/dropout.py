@@ -8,7 +8,8 @@ Requires  sm_80 or newer; float32, float16 or bfloat16; any shape; dense memory;
           the order of memory. Kept elements are multiplied by 1 / (1 - p) in float32 and rounded once. The gradient of
           x is kernel_fn(gradient, p, seed, offset). Give each call its own offset. Bad input: ValueError.
 Verify    python scripts/verify_kernel.py examples/dropout.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 21.0 us for 2^24 bfloat16; its reference, the same generator in PyTorch, is no peer
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

@@ -18,7 +18,8 @@ Buffers   Q and O a buffer each, K and V a ring each. K is released when S is th
 Requires  sm_90a; bfloat16 or float16; head dimension 64 or 128; any lengths. Causal counts from the end: query i sees
           keys up to i + len_k - len_q. No backward, but lse is returned for one.
 Verify    python scripts/verify_kernel.py examples/flash_attention_sm90.py
-Measured  not yet: compiled for sm_90a and run in the PTX simulator only.
+Measured  H200: 0.99 to 1.18 of cuDNN at 8K to 32K tokens (648 to 715 TFLOP/s at dim 128), 0.93 at 8 x 2K causal
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

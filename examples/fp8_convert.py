@@ -9,7 +9,8 @@ Layout    A thread takes 16 consecutive elements: one 128-bit vector of the resu
 Requires  sm_89 or newer (the conversion instruction); float32, float16 or bfloat16; any shape; dense memory. q = x *
           (1 / scale) in float32, rounded to nearest even once; beyond 448 it saturates, NaN stays NaN.
 Verify    python scripts/verify_kernel.py examples/fp8_convert.py
-Measured  not yet: compiled for sm_90a to sm_120a and run in the PTX simulator only.
+Measured  H200: 11.9 us for 2^24 elements with a given scale, 20.9 us with amax
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

@@ -6,7 +6,8 @@ Layout    A CTA owns THREADS * VALUES consecutive elements, vector u of thread t
 Requires  sm_80 or newer; float32, float16 or bfloat16, one dtype; any shape; dense memory, the same strides for both
           tensors. The backward reads x again and saves nothing. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/gelu.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 22.7 us forward for 2^24 elements (1.02 of eager), 33.2 us backward (0.94)
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

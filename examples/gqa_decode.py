@@ -17,7 +17,8 @@ Requires  sm_90a; bfloat16 or float16; head dimension 64 or 128; up to 16 query 
           the device only: a CUDA graph may change them; none may exceed the cache. No pages: templates/mla_decode.py
           shows them (the page's number takes the place of the sequence's as the last TMA coordinate). No backward.
 Verify    python scripts/verify_kernel.py examples/gqa_decode.py
-Measured  not yet: compiled for sm_90a and run in the PTX simulator only.
+Measured  H200: 4380 GB/s at 64 x 4096, 1.03 of a copy's bandwidth; 4110 GB/s for one sequence of 131072
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

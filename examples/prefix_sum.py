@@ -7,7 +7,8 @@ Layout    A CTA per row; thread t holds the `vector` elements from t * vector on
 Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any row stride; few rows leave SMs idle.
           Sums are float32, rounded once at the end. No backward.
 Verify    python scripts/verify_kernel.py examples/prefix_sum.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 16.0 us for 4096 x 4096, a fifteenth of torch.cumsum's time
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

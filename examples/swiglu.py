@@ -7,7 +7,8 @@ Layout    Thread t of CTA b owns vector b * THREADS + t of the output; a warp's 
 Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any row stride; less than 2^31 vectors. Rows
           of an odd N leave 2-byte accesses: pad them where that matters. No backward. Bad input: ValueError.
 Verify    python scripts/verify_kernel.py examples/swiglu.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 158 us for 8192 x 14336, a tenth of eager PyTorch's time in float32
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

@@ -6,7 +6,8 @@ Layout    A warp per row, WARPS rows per CTA; lane l holds elements u * 32 + l, 
 Requires  sm_80 or newer; float32, float16 or bfloat16; 1 to 1024 contiguous columns (experts of a router, not words of
           a vocabulary), k of 1 to 32 at most N. Equal values go by index; NaN is the greatest. No backward.
 Verify    python scripts/verify_kernel.py examples/topk.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 57.5 us for 65536 x 256, k = 8, a seventeenth of torch.topk's time
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

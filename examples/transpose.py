@@ -9,7 +9,8 @@ Requires  sm_80 or newer; elements of 1, 2, 4 or 8 bytes; contiguous columns, an
           columns. An odd size leaves its side with narrow accesses: pad it where that matters. No backward (it is the
           same kernel). Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/transpose.py
-Measured  not yet: compiled for sm_80 to sm_120a and run in the PTX simulator only.
+Measured  H200: 284 us for 16384 x 16384 (6.0 times as fast as eager), 366 us for 8191 x 8193 (1.23)
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

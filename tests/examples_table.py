@@ -17,20 +17,23 @@ ROW = re.compile(r"^\| \[(?P<name>[^]]+)\]\((?P<link>[^)]+)\) \|.*\| (?P<standin
 
 
 def standing(file: str, evidence: dict | None = None) -> str:
-    """Peer's time over the kernel's, lowest to highest case, with its evidence; or that there is none, and why.
+    """Peer's time over the kernel's, from worst to best case, the peers and the evidence; or that there is none, why.
 
     `file` is relative to the repository; `evidence` is what measured() returns."""
     rows = []
     for path, document in (measured() if evidence is None else evidence).get(file, []):
-        ratios = [case["ratio"] for case in document["cases"] if case.get("kernel", file) == file and "ratio" in case]
-        if ratios:
-            rows.append(f"{min(ratios):.2f} to {max(ratios):.2f} ([evidence](../results/{path.name}))")
+        cases = [case for case in document["cases"] if case.get("kernel", file) == file and "ratio" in case]
+        if cases:
+            ratios = [f"{case['ratio']:.2f}" for case in sorted(cases, key=lambda case: case["ratio"])]
+            peers = ", ".join(sorted({case["best_peer"] for case in cases}))
+            span = " to ".join(dict.fromkeys((ratios[0], ratios[-1])))
+            rows.append(f"{span}: {peers} ([evidence](../results/{path.name}))")
     if rows:
         return ", ".join(rows)
     notes = dict(line.split(maxsplit=1) for line in UNMEASURED.read_text().splitlines() if line and line[0] != "#")
     note = notes.get(file, "")
-    if note.startswith("no kernel"):
-        return "no kernel"
+    if note.startswith(("no kernel", "no times")):
+        return note[: len("no kernel")].strip()
     was_measured = any(word in note for word in ("measured", "timed", "on an H"))
     return "not measured in this state" if was_measured else "never run on a GPU"
 

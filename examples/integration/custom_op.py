@@ -8,7 +8,7 @@ Layout    The CUDA implementation is kernel_fn, the CPU one reference_fn: schema
 Requires  torch 2.6 or newer. An eager call through the dispatcher costs host time (references/pytorch.md); where that
           matters, call kernel_fn itself outside torch.compile.
 Verify    python examples/integration/custom_op.py
-Measured  not yet: the CPU checks pass, the GPU checks were never run.
+Measured  no times; its GPU checks pass on an H200 (results/h200-2026-11-22-46ef0d6-verification.json)
 """
 
 import importlib.util

@@ -8,7 +8,7 @@ Layout    Arrays are passed flat: one kernel for every rank, and JAX's buffers s
 Requires  jax 0.6 or newer (`pip install "jax[cuda13]"`, or jax alone to lower without a GPU), Python 3.11; float32,
           float16 or bfloat16.
 Verify    python examples/integration/jax_call.py: without a GPU it lowers for one and checks the module, exit code 6
-Measured  not yet: lowered for sm_90a on a CPU with jax 0.10.2, never run on a GPU.
+Measured  no times; right on an H200 with jax 0.11.2 (results/h200-2026-11-22-46ef0d6-verification.json)
 """
 
 import functools

@@ -22,14 +22,21 @@ def test_the_measurements_are_those_of_the_results():
 
 
 def test_a_kernel_without_evidence_shows_no_ratio():
-    assert standing("examples/gemm_grouped.py", {}) == "never run on a GPU"
-    assert standing("examples/rmsnorm.py", {}) == "not measured in this state"
+    assert standing("templates/gemm_sm100.py", {}) == "never run on a GPU"
+    assert standing("examples/softmax_ladder/01_naive.py", {}) == "not measured in this state"
+    assert standing("examples/integration/pdl.py", {}) == "no times"
     assert standing("examples/integration/aot_export/load.py", {}) == "no kernel"
 
 
 def test_evidence_shows_the_range_of_its_own_cases():
-    cases = [{"kernel": "a.py", "ratio": 1.5}, {"kernel": "a.py", "ratio": 0.98}, {"kernel": "b.py", "ratio": 9.0}]
+    cases = [
+        {"kernel": "a.py", "ratio": 1.5, "best_peer": "eager"},
+        {"kernel": "a.py", "ratio": 0.98, "best_peer": "quack"},
+        {"kernel": "b.py", "ratio": 9.0, "best_peer": "eager"},
+    ]
 
-    shown = standing("a.py", {"a.py": [(ROOT / "results" / "x.json", {"cases": cases})]})
+    def shown(file):
+        return standing(file, {file: [(ROOT / "results" / "x.json", {"cases": cases})]})
 
-    assert shown == "0.98 to 1.50 ([evidence](../results/x.json))"
+    assert shown("a.py") == "0.98 to 1.50: eager, quack ([evidence](../results/x.json))"
+    assert shown("b.py") == "9.00: eager ([evidence](../results/x.json))"
