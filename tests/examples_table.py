@@ -33,7 +33,7 @@ def standing(file: str, evidence: dict | None = None) -> str:
     notes = dict(line.split(maxsplit=1) for line in UNMEASURED.read_text().splitlines() if line and line[0] != "#")
     note = notes.get(file, "")
     if note.startswith(("no kernel", "no times")):
-        return note[: len("no kernel")].strip()
+        return " ".join(note.split()[:2]).rstrip(";")
     was_measured = any(word in note for word in ("measured", "timed", "on an H"))
     return "not measured in this state" if was_measured else "never run on a GPU"
 
