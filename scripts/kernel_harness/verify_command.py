@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from . import cli, contract, environment, report, sanitize, simulation
+from . import cli, contract, devices, environment, report, sanitize, simulation
 from .report import Report, Table
 from .verdict import MEANING, ExitCode, worst
 from .verification import Outcome, Settings, verify
@@ -41,8 +41,9 @@ def run(options) -> ExitCode:
     if options.simulate:
         return _without_gpu(options, settings, archs, started, Outcome(settings, needs_gpu="--simulate was given"))
     progress = report.Progress()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         surroundings = pool.submit(environment.describe)  # nvidia-smi takes a second, and the workers import meanwhile
+        compiled = pool.submit(instruction_facts, options)
         try:
             outcome = verify(settings, progress.step)
             if sanitizer and not outcome.findings:
@@ -52,7 +53,7 @@ def run(options) -> ExitCode:
     if outcome.needs_gpu and not outcome.findings:
         return _without_gpu(options, settings, archs, started, outcome)
     judged = verified(outcome, time.monotonic() - started, surroundings.result())
-    return report.emit(judged, options.format, options.output)
+    return report.emit(with_facts(judged, compiled.result()), options.format, options.output)
 
 
 def _sanitizer() -> str:
@@ -164,6 +165,39 @@ def _compile(options, archs: tuple[str, ...]) -> Report:
     return inspection.inspect(options.kernel, archs=archs, cases=cases, timeout=options.timeout)
 
 
+def instruction_facts(options) -> Report | None:
+    """EXPECT against the code for this machine's GPU; None at level quick, without a GPU, or without EXPECT."""
+    if options.level == "quick" or "EXPECT" not in contract.read_source(options.kernel)[0]:
+        return None
+    capabilities = [tuple(map(int, gpu["compute_capability"].split("."))) for gpu in environment.gpus()]
+    archs = [arch for arch in contract.KNOWN_ARCHS if devices.capability(arch) in capabilities[:1]]
+    archs.sort(key=lambda arch: not arch.endswith("a"))  # sm_90a rather than sm_90
+    return _compile(options, (archs[0],)) if archs else None
+
+
+def with_facts(judged: Report, compiled: Report | None) -> Report:
+    """A verdict on the GPU that knows of missed EXPECTs; a file that cannot be compiled apart from its run says so."""
+    if compiled is None:
+        return judged
+    if compiled.document["problems"] or compiled.exit_code is ExitCode.UNDECIDED:
+        reasons = compiled.document["problems"] or compiled.findings
+        return replace(judged, notes=[*judged.notes, f"EXPECT was not checked: {reasons[0]}"])
+    code = worst((judged.exit_code, compiled.exit_code))
+    return replace(
+        judged,
+        exit_code=code,
+        verdict=judged.verdict if judged.exit_code is code else compiled.verdict,
+        document={**judged.document, "reasons": _all_reasons(judged, compiled), "compiled": compiled.document},
+        findings=[*judged.findings, *compiled.findings],
+        next_steps=judged.next_steps if code is ExitCode.PASS else (),
+    )
+
+
+def _all_reasons(judged: Report, compiled: Report) -> list[dict]:
+    common = {"check": "expect", "case": "", "exit_code": int(compiled.exit_code)}
+    return [*judged.document["reasons"], *({**common, "text": text} for text in compiled.findings)]
+
+
 def _compile_only(options, archs: tuple[str, ...], started: float) -> ExitCode:
     """What --compile-only asks for: the file's targets and its instruction facts; a clean compile exits 0."""
     result = _compile(options, archs)
@@ -229,7 +263,12 @@ def _simulated(outcome: Outcome, compiled: Report, arch: str, seconds: float) ->
         verdict="SIMULATED" if passed else judged.verdict if judged.exit_code is code else compiled.verdict,
         exit_code=code,
         summary={**judged.summary, "simulated": arch},
-        document={**judged.document, "simulated": arch, "compiled": compiled.document},
+        document={
+            **judged.document,
+            "reasons": _all_reasons(judged, compiled),
+            "simulated": arch,
+            "compiled": compiled.document,
+        },
         tables=[*(t for t in compiled.tables if t.title in ("kernel", "instructions")), *judged.tables],
         findings=[*judged.findings, *compiled.findings],
         notes=[*compiled.notes, *judged.notes],

@@ -1,0 +1,82 @@
+"""EXPECT on a machine with a GPU: checked beside the run, part of its verdict, never in the way of it."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from kernel_harness import verify_command
+from kernel_harness.report import Report
+from kernel_harness.verdict import ExitCode
+
+KERNEL = Path(__file__).resolve().parents[2] / "templates" / "elementwise.py"
+
+
+def options(kernel: Path, level: str = "full") -> Namespace:
+    return Namespace(kernel=kernel, level=level, case=[], timeout=120)
+
+
+@pytest.fixture
+def hopper(monkeypatch):
+    monkeypatch.setattr(verify_command.environment, "gpus", lambda: [{"compute_capability": "9.0"}])
+
+
+def judged(code: ExitCode = ExitCode.PASS) -> Report:
+    return Report(tool="verify_kernel", verdict=code.name, exit_code=code, document={"reasons": []}, next_steps=["x"])
+
+
+def compiled(code: ExitCode, findings=(), problems=()) -> Report:
+    document = {"problems": list(problems)}
+    return Report(tool="inspect_kernel", verdict="EXPECT NOT MET", exit_code=code, document=document, findings=findings)
+
+
+@pytest.mark.compile
+def test_a_missed_expectation_is_found_for_this_gpu_alone(tmp_path, hopper):
+    pytest.importorskip("cutlass")
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(KERNEL.read_text() + '\nEXPECT = {"sm_90a": {"HGMMA": ">0"}, "sm_80": {"HMMA": ">0"}}\n')
+
+    facts = verify_command.instruction_facts(options(kernel))
+
+    assert facts.exit_code is ExitCode.WRONG_RESULT
+    assert [text.partition(":")[0] for text in facts.findings] == ["EXPECT['sm_90a']"]
+
+
+@pytest.mark.cpu
+def test_quick_and_files_without_expectations_compile_nothing(tmp_path, hopper, monkeypatch):
+    monkeypatch.setattr(verify_command, "_compile", lambda *_: pytest.fail("compiled"))
+    (tmp_path / "plain.py").write_text("x = 1\n")
+
+    assert verify_command.instruction_facts(options(KERNEL, "quick")) is None
+    assert verify_command.instruction_facts(options(tmp_path / "plain.py")) is None
+    monkeypatch.setattr(verify_command.environment, "gpus", list)
+    assert verify_command.instruction_facts(options(KERNEL)) is None
+
+
+@pytest.mark.cpu
+def test_a_miss_fails_a_right_kernel_and_stands_among_the_reasons():
+    report = verify_command.with_facts(judged(), compiled(ExitCode.WRONG_RESULT, ["EXPECT['sm_90a']: HGMMA is 0"]))
+
+    assert report.exit_code is ExitCode.WRONG_RESULT
+    assert report.verdict == "EXPECT NOT MET"
+    assert [reason["check"] for reason in report.document["reasons"]] == ["expect"]
+    assert not report.next_steps
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(
+    "facts",
+    [compiled(ExitCode.UNDECIDED, ["EXPECT: no nvdisasm"]), compiled(ExitCode.CRASH, ["x"], ["cannot be caught"])],
+)
+def test_what_cannot_be_compiled_apart_is_a_note(facts):
+    report = verify_command.with_facts(judged(), facts)
+
+    assert report.exit_code is ExitCode.PASS
+    assert any("EXPECT was not checked" in note for note in report.notes)
+    assert verify_command.with_facts(judged(), None) == judged()
+
+
+@pytest.mark.cpu
+def test_a_wrong_result_weighs_more_than_a_missed_fact():
+    report = verify_command.with_facts(judged(ExitCode.CHEATING), compiled(ExitCode.WRONG_RESULT, ["EXPECT: x"]))
+
+    assert (report.exit_code, report.verdict) == (ExitCode.CHEATING, "CHEATING")
