@@ -96,8 +96,8 @@ class CaseTrials(DeviceTrials):
         thorough = judge.full and self.thorough and not simulate and not large
         steps = [] if self.bench else [lambda: self._repeat(first, expected, reply)]
         steps.append(lambda: self._replay(first, work))
-        if thorough:  # what is caught in fewer calls needs no further process
-            steps.append(lambda: self._start_others(first))
+        if thorough:  # what is caught in fewer calls needs no further process, unless it is there
+            steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         if not simulate and not large and (self.thorough or (judge.full and not self.bench)):
             steps.append(lambda: self._many_calls(first))
         seeds = 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level]
@@ -158,7 +158,9 @@ class CaseTrials(DeviceTrials):
         its first call, which compiles."""
         dtypes = [values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)]
         indexed = any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)
-        fresh, *_ = [self.judge.start_another(interpret=not self.on_gpu) for _ in range(1 + indexed)]
+        while len(self.judge.spares) < 1 + indexed:
+            self.judge.start_another(interpret=not self.on_gpu)
+        fresh = self.judge.spares[0]  # given out last
         self.early = self._working_copy(first), self.judge.new_file("out")
         self._ask_in_fresh_process(fresh, *self.early)
 

@@ -7,6 +7,7 @@ variation after: whatever one process leaves behind for the other is missing in 
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import tempfile
@@ -34,6 +35,7 @@ HOOKS = (
 )
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
+ROOMY_CORES = 8  # from here on four processes import at the same time without slowing down each other
 SEEDS = {"quick": 1, "full": 2, "paranoid": 4}
 
 
@@ -161,6 +163,8 @@ class Judge:
 
         if not self.settings.simulate and "cuda" in read_source(self.settings.kernel)[0] and trials.gpu_here():
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
+            if self.full and (os.cpu_count() or 1) >= ROOMY_CORES:
+                self.start_another(interpret=False)  # so that its import is over when other trials run
         declared = self.ask_oracle_answer("load")
         self.declared = declared
         if "contract" in declared:
@@ -206,6 +210,8 @@ class Judge:
         """Import the file in the candidate, once the device of the inputs is known."""
         if self.loading is not None and self.loading != interpret:
             self._new_candidate()
+            while self.spares:
+                self.spares.pop().close()
         if self.loading is None:
             self._send_load(interpret)
         loaded = self.ask_candidate_answer("load")

@@ -122,7 +122,11 @@ def test_a_graph_that_holds_its_first_inputs_is_wrong(verified):
     assert code == 1
 
 
-def test_every_step_of_the_full_level_runs(verified):
+@pytest.mark.parametrize("room", ["", "1"])
+def test_every_step_of_the_full_level_runs(verified, monkeypatch, room):
+    """Where there are cores enough a second process imports the file from the beginning on."""
+    monkeypatch.setenv("PLAYED_ROOM", room)
+
     code, document = verified(HONEST.replace("BODY", "pass"), "--case", "default")
 
     assert code == 0, document["reasons"]
