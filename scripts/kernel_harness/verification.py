@@ -112,7 +112,7 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
         finally:
             judge.close()
     finally:
-        worker.kill_orphans(set())
+        worker.kill_orphans()
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_MESSAGE_BYTES = 64 * 2**20
+_living: set[int] = set()  # workers of this process that are not closed
 # Parts of names that tell a kernel that it is being checked, or that serialise or poison what it does.
 BETRAYING = ("PYTEST", "VERIFY", "SANITIZER", "KERNELBENCH", "GITHUB_", "JENKINS", "NO_CUDA_MEMORY_CACHING",
              "LAUNCH_BLOCKING", "PYTHONMALLOC", "PYTHONFAULTHANDLER", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
@@ -84,6 +85,7 @@ class Worker:
             os.close(requests_read)
             os.close(answers_write)
         self.alive = True
+        _living.add(self.process.pid)
         os.write(self.requests, self.key)
 
     def send(self, op: str, **arguments) -> None:
@@ -126,6 +128,7 @@ class Worker:
         if not self.alive:
             return
         self.alive = False
+        _living.discard(self.process.pid)
         kill_tree(self.process.pid)
         self.process.wait()
         os.close(self.requests)
@@ -208,9 +211,9 @@ def kill_tree(pid: int) -> None:
             return
 
 
-def kill_orphans(keep: set[int]) -> int:
-    """Kill children of this process that are not in ``keep`` (adopted orphans); returns how many there were."""
-    orphans = [child for child, parent, _ in _processes() if parent == os.getpid() and child not in keep]
+def kill_orphans() -> int:
+    """Kill children of this process that are no workers of it (adopted orphans); returns how many there were."""
+    orphans = [child for child, parent, _ in _processes() if parent == os.getpid() and child not in _living]
     for orphan in orphans:
         kill_tree(orphan)
     return len(orphans)

@@ -55,7 +55,7 @@ def test_a_time_out_kills_the_whole_tree(role, tmp_path):
         child.call("hang", 3)
 
     time.sleep(0.2)
-    worker.kill_orphans(set())
+    worker.kill_orphans()
     assert not [p for p in map(int, (tmp_path / "pids").read_text().split()) if os.path.exists(f"/proc/{p}/exe")]
     assert not worker.descendants(os.getpid())
 
@@ -184,3 +184,13 @@ def test_a_program_is_given_up_with_all_that_it_started():
     assert (code, text) == (None, "first\n")
     assert time.monotonic() - started < 60
     assert worker.run_tree(["sh", "-c", "echo out; echo err >&2; exit 3"], 30) == (3, "out\nerr\n")
+
+
+def test_workers_of_others_in_this_process_are_no_orphans(role):
+    """A verification ends while another thread still compiles."""
+    child = role("def ping():\n    return {'alive': True}\nHANDLERS = {'ping': ping}")
+    child.call("ping", 10)
+
+    worker.kill_orphans()
+
+    assert child.call("ping", 10) == {"alive": True}
