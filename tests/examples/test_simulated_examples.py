@@ -1,4 +1,4 @@
-"""The elementwise examples are right on one small case for each code path: in the simulator, or on a GPU."""
+"""The elementwise and row examples are right on one small case for each code path: in the simulator, or on a GPU."""
 
 import importlib.util
 import json
@@ -14,9 +14,16 @@ pytestmark = pytest.mark.compile
 
 CASES = {
     "adamw.py": ["n=10007", "bf16 parameter", "misaligned"],
+    "column_sum.py": ["5x1000"],
+    "cross_entropy.py": ["77x129"],
     "dropout.py": ["seed and offset of 64 bits", "misaligned"],
     "fp8_convert.py": ["n=4096", "given scale n=4099", "several tiles a CTA"],
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
+    "layernorm.py": ["77x129"],
+    "prefix_sum.py": ["3x1023"],
+    "rmsnorm.py": ["77x129"],
+    "row_logsumexp.py": ["3x1000", "2x20008", "masked", "large", "fp32"],
+    "topk.py": ["77x60 k=6"],
     "integration/pdl.py": ["n=2049", "several tiles a CTA"],
     "swiglu.py": ["33x24", "5x7", "strided"],
     "transpose.py": ["72x200", "65x67", "fp32"],
