@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 # Where the public names come from, not where a kernel gets them.
+_SPECIAL = ("__call__", "__tvm_ffi_object__")  # methods that users name
 _INTERNAL = ("cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlass.compiler", "cutlass.impl_utils", "cutlass._")
 _DOC_CHARACTERS = 4000
 
@@ -225,7 +226,7 @@ class _Builder:
             if found and found[0] != "module" and isinstance(found[1], ast.ClassDef):
                 members |= self._members(found[0], found[1], depth + 1)
         for inner in node.body:
-            if isinstance(inner, ast.FunctionDef) and (not inner.name.startswith("_") or inner.name == "__call__"):
+            if isinstance(inner, ast.FunctionDef) and (not inner.name.startswith("_") or inner.name in _SPECIAL):
                 members[inner.name] = (module, inner)
             elif isinstance(inner, ast.Assign) and isinstance(inner.targets[0], ast.Name):
                 members.setdefault(inner.targets[0].id, (module, inner))
@@ -233,7 +234,7 @@ class _Builder:
                 members.setdefault(inner.target.id, (module, inner))
             elif isinstance(inner, ast.ClassDef):
                 members[inner.name] = (module, inner)
-        return {name: value for name, value in members.items() if not name.startswith("_") or name == "__call__"}
+        return {name: value for name, value in members.items() if not name.startswith("_") or name in _SPECIAL}
 
     def _init(self, module: str, node: ast.ClassDef) -> str:
         for inner in node.body:

@@ -28,7 +28,7 @@ def _look_up(*arguments: str) -> tuple[int, dict]:
     "name",
     ["cute.copy", "cutlass.cute.copy", "cute.compile", "cute.jit", "cute.math.exp2", "cute.ReductionOp.ADD",
      "pipeline.PipelineTmaAsync.create", "cpasync.tma_partition", "cutlass.utils.sm90.make_smem_layout_a",
-     "cute.struct.MemRange", "cutlass.torch.dtype", "make_participants"],
+     "cute.struct.MemRange", "cutlass.torch.dtype", "make_participants", "__tvm_ffi_object__"],
 )  # fmt: skip
 def test_finds_a_name_with_its_source_line(name):
     """The reported line of the reported file really defines the name."""
