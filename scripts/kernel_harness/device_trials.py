@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import values, variations
 from .value_trials import ValueTrials
 from .values import Bundle
+from .worker import WorkerError
 
 UNJOINED = "unjoined work"  # cudaErrorStreamCaptureUnjoined
 
@@ -73,11 +74,15 @@ class DeviceTrials(ValueTrials):
             return
         work, output = self._working_copy(new), self.judge.new_file("out")
         self.judge.progress(f"{self.case}: without its own kernels")
-        reply = self.judge.ask_candidate(
-            "ablate", self.case, slot="c", output=str(output), fresh=work.bundle.to_json(), disabled=own
-        )
-        if "bundle" not in reply:  # without them the rest may well fail
+        self.judge.recheck()  # while it can answer: without its kernels the rest may fault and end the CUDA context
+        request = {"slot": "c", "output": str(output), "fresh": work.bundle.to_json(), "disabled": own}
+        try:
+            reply = self.judge.candidate.call("ablate", self.settings.timeout, **request)
+        except WorkerError as error:
+            reply = {"error": str(error)}
+        if "bundle" not in reply:
             self.outcome.facts["without_own_kernels"] = reply.get("error", "no result")
+            self.judge.replace_candidate()
             return
         self._take_result(reply, output, "without its own kernels")
         wrong = self._failed_quietly(reply, self._reference(new, "varied"))

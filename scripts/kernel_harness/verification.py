@@ -238,9 +238,13 @@ class Judge:
     def renew_candidate(self) -> None:
         """Another process for the next cases: a failed capture leaves PyTorch's allocator and generators capturing."""
         self.recheck()
+        self.replace_candidate()
+        self.spoiled = False
+
+    def replace_candidate(self) -> None:
+        """Another process on the GPU in place of one that can answer nothing more."""
         self._new_candidate()
         self.load_candidate(interpret=False)
-        self.spoiled = False
 
     def recheck(self) -> None:
         """What can be said of a candidate's results and process once it is asked for no more."""

@@ -3,6 +3,7 @@
 import pytest
 from kernel_harness import graph_nodes
 from kernel_harness.device_trials import DeviceTrials
+from kernel_harness.worker import WorkerDied
 
 pytestmark = pytest.mark.cpu
 OWN = {"name": "mine", "launches": 1, "us": None, "library": False}
@@ -12,17 +13,28 @@ LIBRARY = {"name": "nvjet_sm90", "launches": 1, "us": None, "library": True}
 class Played(DeviceTrials):
     """Trials of a case whose graph, without its own kernels, gives a result that is right or wrong."""
 
-    def __init__(self, right: bool, share: float | None):
-        self.right, self.asked, self.found, self.case = right, [], [], "default"
-        self.outcome = self.judge = self
-        self.facts = {"own_share": share}
+    timeout = 1.0
+
+    def __init__(self, right: bool, share: float | None, faults: bool):
+        self.right, self.faults, self.asked, self.found, self.case = right, faults, [], [], "default"
+        self.outcome = self.judge = self.candidate = self.settings = self
+        self.facts, self.replaced = {"own_share": share}, False
 
     def add(self, check, seen, case):
         self.found.append((check, seen))
 
-    def ask_candidate(self, op, case, **arguments):
+    def call(self, op, _timeout, **arguments):
+        assert self.asked == ["recheck"], "nothing can be asked of it afterwards"
         self.asked.append((op, arguments["disabled"]))
+        if self.faults:
+            raise WorkerDied("an illegal address", "", 1)
         return {"bundle": {}}
+
+    def recheck(self):
+        self.asked.append("recheck")
+
+    def replace_candidate(self):
+        self.replaced = True
 
     def _varied(self, *_, **__):
         return None, True
@@ -53,8 +65,8 @@ class Played(DeviceTrials):
         return not self.right
 
 
-def ablated(kernels, right=True, share=0.1) -> Played:
-    trials = Played(right, share)
+def ablated(kernels, right=True, share=0.1, faults=False) -> Played:
+    trials = Played(right, share, faults)
     trials._without_own_kernels(None, kernels, {0})
     return trials
 
@@ -63,7 +75,7 @@ def ablated(kernels, right=True, share=0.1) -> Played:
 def test_a_result_that_needs_no_kernel_of_the_file_is_a_decoys(share):
     trials = ablated([LIBRARY, OWN], share=share)
 
-    assert trials.asked == [("ablate", ["mine"])]
+    assert trials.asked[-1] == ("ablate", ["mine"])
     ((check, seen),) = trials.found
     assert check == "decoy"
     assert "mine" in seen
@@ -75,6 +87,14 @@ def test_a_small_kernel_that_the_result_needs_is_none():
 
     assert trials.asked
     assert not trials.found
+
+
+def test_a_fault_without_its_kernels_is_no_fault_of_the_file():
+    """The library's kernel may index with what the file's would have written."""
+    trials = ablated([LIBRARY, OWN], faults=True)
+
+    assert not trials.found
+    assert trials.replaced
 
 
 @pytest.mark.parametrize(("kernels", "share"), [([OWN], 1.0), ([LIBRARY], 0.0), ([LIBRARY, OWN], 0.7)])
