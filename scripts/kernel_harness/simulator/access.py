@@ -232,6 +232,8 @@ def bind_ld(machine, instruction):
     addresses_of = address_reader(machine, source)
     strong = ordering in ("acquire", "relaxed", "volatile", "mmio")
     registers = machine.registers
+    first, last = machine.program.used_elements(instruction)
+    targets, width = targets[first:last], nbytes // len(targets)
     arrays = [registers.target(target, kind) for target in targets]
     names = [target.name for target in targets]
 
@@ -239,7 +241,10 @@ def bind_ld(machine, instruction):
         index = lanes.index
         if strong:
             machine.poll(lanes)
-        rows = load(machine, space, addresses_of(index), index, nbytes, strong, into=names)
+        addresses = addresses_of(index)
+        _check_alignment(machine, addresses, index, nbytes)
+        start = addresses + np.uint64(first * width)
+        rows = load(machine, space, start, index, len(targets) * width, strong, align=width, into=names)
         values = rows.view(dtype).reshape(len(index), -1)
         if kind == "b128":
             arrays[0][index] = values

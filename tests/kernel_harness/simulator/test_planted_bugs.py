@@ -35,6 +35,32 @@ def test_shared_memory_overrun():
     expect(["add.u32 x12, x11, 3600;", "st.shared.b32 [x12], t;"], "out-of-bounds", 2, ["4096", "thread (124, 0, 0)"])
 
 
+# Each thread reads the words of its sixteen bytes but the last, in which thread t ^ 1 leaves something meanwhile.
+WIDENED = [
+    "shl.b32 x12, t, 4; add.u32 x12, x10, x12; xor.b32 x13, x12, 16;",
+    "st.shared.v2.b32 [x12], {t, t}; st.shared.b32 [x12+8], t;",
+    "ld.shared.v4.b32 {x1, x2, x3, x4}, [x12];",
+    "st.shared.b32 [x13+12], t;",
+    "add.u32 x1, x1, x2; add.u32 x1, x1, x3; st.global.b32 [w3], x1;",
+]
+
+
+def test_an_element_of_a_vector_load_that_nobody_uses_is_not_read():
+    """The compiler widens three neighbouring loads to one of four."""
+    assert (expect_clean(WIDENED) == 3 * np.arange(THREADS)).all()
+
+
+def test_an_element_that_somebody_uses_is():
+    expect([*WIDENED[:4], WIDENED[4].replace("x1, x1, x3", "x1, x1, x4")], "race", 4)
+
+
+def test_unused_elements_past_the_end_are_not_read():
+    lines = ["ld.global.v4.b32 {x1, x2, x3, x4}, [w1];", WIDENED[4]]
+    assert expect_clean(lines, threads=1, source_words=3) == [3]
+    lines[1] = lines[1].replace("x1, x1, x3", "x1, x1, x4")
+    expect(lines, "out-of-bounds", 1, ["past the end of in"], threads=1, source_words=3)
+
+
 def test_misaligned_vector_load():
     expect(["ld.global.v2.b32 {x1, x2}, [w1+4];", "st.global.b32 [w3], x1;"], "misaligned", 1, ["multiple of 8"])
 
