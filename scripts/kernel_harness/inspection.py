@@ -59,7 +59,7 @@ def inspect(
             notes += [note for f in here for note in (*spill_notes(f), *scalar_notes(f, captured.cases[0]))]
     except capture.CaptureError as error:
         problems.append(error)
-    findings += [f"{problem}\n{problem.detail}".rstrip() for problem in problems]
+    findings += _told(problems)
     findings += [
         f"EXPECT[{c.arch!r}]: {c.fact} is {c.found}, expected {c.rule} ({c.where})"
         if c.holds is False
@@ -99,6 +99,19 @@ def inspect(
         findings=findings,
         notes=list(dict.fromkeys(notes)),
     )
+
+
+def _told(problems: list[capture.CaptureError]) -> list[str]:
+    """A sentence and its traceback once, however many cases and targets it befalls."""
+    alike: dict[tuple, list[str]] = {}
+    for problem in problems:
+        where, bracket, said = str(problem).partition(") ")
+        alike.setdefault((said, problem.detail) if bracket else (where, problem.detail), []).append(str(problem))
+    told = []
+    for (_, detail), (first, *others) in alike.items():
+        also = f" (and {len(others)} times more)" if others else ""
+        told.append(f"{first}{also}\n{detail}".rstrip())
+    return told
 
 
 def tables(facts: list[Facts], checks: list[expect.Finding]) -> list[Table]:

@@ -22,6 +22,7 @@ FAT_BINARY = 0xBA55ED50
 def listen(recorder: Recorder) -> None:
     from cutlass.base_dsl.env_manager import get_prefix_dsl_libs
     from cutlass.base_dsl.export.external_binary_module import ExternalBinaryModule
+    from cutlass.base_dsl.runtime import cuda as runtime
     from cutlass.cutlass_dsl import cuda_jit_executor, tvm_ffi_provider
     from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
     from cutlass.utils import HardwareInfo
@@ -63,9 +64,21 @@ def listen(recorder: Recorder) -> None:
         properties.multi_processor_count // cluster_size
     )
     HardwareInfo.get_l2_cache_size_in_bytes = lambda self: properties.L2_cache_size
+    runtime.get_device_attribute = lambda attribute, device_id=0: _attribute(properties, attribute)
     for path in filter(None, (get_prefix_dsl_libs("CUTE_DSL") or "").split(":")):
         if "cute_dsl_runtime" in path:
             _replace_entry_points(ctypes.CDLL(path), recorder)
+
+
+def _attribute(properties, attribute) -> int:
+    """What a launch asks while it compiles: min_blocks_per_mp > 1 needs the shared memory of a multiprocessor."""
+    known = {
+        "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": properties.shared_memory_per_multiprocessor,
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": properties.multi_processor_count,
+    }
+    if attribute.name not in known:
+        raise NotImplementedError(f"the stand-in for a GPU does not know {attribute.name}")
+    return known[attribute.name]
 
 
 def _for_cpu_tensors(function):

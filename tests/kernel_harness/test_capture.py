@@ -150,3 +150,25 @@ def test_an_unknown_case_is_a_contract_error():
 def test_a_missing_file_is_a_contract_error_before_any_process_starts():
     with pytest.raises(ContractError, match="no such file"):
         capture.compile_file(FILES / "nowhere.py", ["sm_90a"])
+
+
+@pytest.mark.cpu
+def test_what_befalls_every_case_is_said_once():
+    def failure(case, text):
+        return capture.CaptureError(f"k.py (sm_90a, case {case}) {text}", ExitCode.COMPILE_ERROR, "line 1")
+
+    said = "does not compile: x"
+    told = inspection._told([failure("a", said), failure("b", said), failure("b", "y")])
+
+    assert told == [
+        "k.py (sm_90a, case a) does not compile: x (and 1 times more)\nline 1",
+        "k.py (sm_90a, case b) y\nline 1",
+    ]
+
+
+@compiles
+def test_a_launch_that_asks_the_device_for_its_shared_memory():
+    """min_blocks_per_mp above 1: the DSL asks while it compiles."""
+    kernel = only(capture.compile_file(FILES / "min_blocks.py", ["sm_90a"]))
+
+    assert ".minnctapersm 2" in kernel.ptx

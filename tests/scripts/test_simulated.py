@@ -87,6 +87,12 @@ def test_a_kernel_that_misses_its_expect_is_still_simulated(first_kernel, tmp_pa
     assert "simulated=sm_90a" in run.stdout.splitlines()[-1]
 
 
+def test_a_launch_that_asks_the_device_for_its_shared_memory_is_simulated():
+    run = verify(ROOT / "tests/kernel_harness/capture_files/min_blocks.py")
+
+    assert "verdict=SIMULATED" in run.stdout.splitlines()[-1], run.stdout + run.stderr
+
+
 def test_a_generator_on_the_played_gpu_is_still_a_class():
     """torch and kernel files write ``torch.Generator | None``."""
     program = """

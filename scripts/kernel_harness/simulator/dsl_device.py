@@ -9,7 +9,7 @@ import ctypes
 from dataclasses import replace
 
 from .findings import SimulationError
-from .host import FakeRuntime
+from .host import DEVICE_ATTRIBUTES, FakeRuntime
 from .parser import parse
 
 
@@ -84,6 +84,7 @@ def _calls(device):
 def active(device):
     """Functions that CuTe DSL compiles inside this context launch on `device`."""
     from cutlass.base_dsl import compiler, jit_executor
+    from cutlass.base_dsl.runtime import cuda as runtime
     from cutlass.cutlass_dsl import cuda_jit_executor, tvm_ffi_provider
 
     calls, originals = _calls(device), []
@@ -111,7 +112,13 @@ def active(device):
     def as_object(self):
         return lambda *args: calls.call(self, lambda function, *given: raw(function)(*given), args, {}, True)
 
+    def attribute(which, device_id=0):
+        if int(which) not in DEVICE_ATTRIBUTES:
+            raise SimulationError(f"the DSL asks for {which}, which the simulator does not know")
+        return DEVICE_ATTRIBUTES[int(which)]
+
     patch(compiler.Compiler, "jit", jit)
+    patch(runtime, "get_device_attribute", attribute)  # a launch with min_blocks_per_mp > 1 asks while it compiles
     patch(plain, "num_devices", 1)
     patch(plain, "to", to)
     for owner in (positional, keywords):
