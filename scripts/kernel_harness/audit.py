@@ -78,7 +78,7 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
     ours = {id(vars(m)) for name, m in sys.modules.items() if package and name.partition(".")[0] == package}
     introspection, viewers, benign, harmless = dict(INTROSPECTION), frozenset(PROCESS_VIEWERS), BENIGN, HARMLESS_PROC
     get_frame, thread, busy, real = sys._getframe, _thread.get_ident, set(), {}
-    is_file, decode, own_process = os.path.isfile, os.fsdecode, os.getpid()
+    is_file, decode, own_process, tidy = os.path.isfile, os.fsdecode, os.getpid(), os.path.normpath
 
     def hook(event: str, arguments: tuple) -> None:
         text = introspection.get(event)
@@ -101,6 +101,8 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
             busy.discard(me)
 
     def path_text(name: str, event: str) -> str | None:
+        name = tidy(name)  # //proc and self/task/../.. lead there, too
+        name = name[1:] if name.startswith("//") else name
         if name.startswith("/proc"):
             entry = name.removeprefix("/proc").strip("/").replace(str(own_process), "self", 1)
             return None if entry.startswith(harmless) else f"reads {name}"

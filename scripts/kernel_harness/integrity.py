@@ -39,6 +39,7 @@ WATCHED_VARIABLES = (
 )
 
 
+ROUNDING_PROBES = (1.0, 1.0e-16, 1.2e-16)  # half a unit in the last place of 1.0 lies between the last two
 RECURSION_LIMIT = sys.getrecursionlimit()
 
 
@@ -94,9 +95,13 @@ def numeric_state() -> dict:
         "inference mode": torch.is_inference_mode_enabled(),
         "autocast": (torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")),
         "flush denormals": _flushes_denormals(),
+        "rounding of the CPU": _rounding(*ROUNDING_PROBES),
         "dispatch modes": torch._C._len_torch_dispatch_stack(),
         "function modes": torch._C._len_torch_function_stack(),
-        "overridden aten operators": sum(name.startswith("aten/") for name in torch.library._impls),
+        # torch.func registers its batching rules when they are first used.
+        "overridden aten operators": sum(
+            name.startswith("aten/") and "/FuncTorch" not in name for name in torch.library._impls
+        ),
         "attention backends": (
             torch.backends.cuda.flash_sdp_enabled(),
             torch.backends.cuda.mem_efficient_sdp_enabled(),
@@ -117,6 +122,11 @@ def numeric_state() -> dict:
         state["current CUDA stream"] = torch.cuda.current_stream().cuda_stream
         state["bytes of the L2 set aside for persisting data"] = _persisting_l2_bytes()
     return state
+
+
+def _rounding(one: float, below: float, above: float) -> tuple[bool, bool, bool]:
+    """(True, False, False) to nearest: which of one + below, one + above and -one - above stay."""
+    return one + below == one, one + above == one, -one - above == -one
 
 
 def _persisting_l2_bytes() -> int | None:

@@ -31,5 +31,5 @@ def null_results(native: torch.Tensor, inputs: list[torch.Tensor], previous: tor
 
 
 def _identical(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return torch.equal(a.contiguous().view(torch.uint8), b.contiguous().view(torch.uint8)) if a.dim() else \
-        torch.equal(a.reshape(1).view(torch.uint8), b.reshape(1).view(torch.uint8))
+    # Flat first: a column of stride n counts as contiguous and cannot be seen as bytes.
+    return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)))

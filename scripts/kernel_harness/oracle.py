@@ -15,6 +15,7 @@ import torch
 
 from . import integrity, shrinking, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
+from .outputs import aliases
 from .roundings import Roundings
 from .tracing import trace_call
 
@@ -107,6 +108,7 @@ def reference(bundle: dict, folder: str, name: str, golden: bool = True, roundin
     if failure:
         return failure
     mutated = [i for i, old in enumerate(before) if not all(map(_same_bits, old, _tensors(arguments[i])))]
+    answer["aliases"] = aliases(result, arguments, frozenset(_file.mutates))
     try:
         outputs = {"result": _settled(result), "mutated": {str(i): _settled(arguments[i]) for i in mutated}}
         answer["native"] = values.save(outputs, Path(folder, f"{name}.native")).to_json()

@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 
 from . import values, variations
+from .contract import ContractError
 from .device_trials import DeviceTrials
-from .structure import digest
+from .structure import digest, finite
 from .values import Bundle
 from .verification import CALLS, REPEATS, SEEDS, Stop
 from .worker import Worker
@@ -17,6 +18,13 @@ HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one m
 SIMULATE_BYTES = 640 * 2**10  # of inputs with their guard zones; simulated time grows with the data touched
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
+MOST_INPUTS = 6  # each of which is changed alone
+WARPED = "differ from get_inputs' by 5 to 35 %"
+CHANGED = {
+    variations.warp: WARPED,
+    variations.flip: "differ from get_inputs' in the sign of one in 128",
+    variations.nudge: "differ from get_inputs' by up to 0.1 %",
+}
 BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
 
 
@@ -59,6 +67,8 @@ class CaseTrials(DeviceTrials):
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
         if self.on_gpu and self.thorough and judge.full:
             judge.rehearse()
+        if self.thorough:
+            self._ask_what_it_refuses(first, expected)
         work = self._working_copy(first)
         reply = self._call(
             "first inputs",
@@ -82,6 +92,18 @@ class CaseTrials(DeviceTrials):
             judge.remove_files(keep={first.file, work.bundle.file, *self._early_files()})
         judge.ask_candidate("drop", slots=["a", "b", "c"])
         judge.remove_files()
+
+    def _ask_what_it_refuses(self, first: Bundle, expected: dict) -> None:
+        """A reference that raises on changed values, or answers NaN, takes those of get_inputs alone."""
+        swaps = (variations.swap, variations.swap_one, variations.flip)
+        for change, refused in ((variations.warp, (variations.warp, variations.nudge)), (variations.swap, swaps)):
+            new, moved = self._varied(first, change)
+            try:
+                taken = not moved or finite(self._reference(new, "probe", golden=False)) or not finite(expected)
+            except ContractError:
+                taken = False
+            if not taken:
+                self.judge.refused.update(refused)
 
     def _early_files(self) -> list[str]:
         return [self.early[0].bundle.file, str(self.early[1])] if self.early else []
@@ -158,6 +180,7 @@ class CaseTrials(DeviceTrials):
         its first call, which compiles."""
         dtypes = [values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)]
         indexed = any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)
+        indexed = indexed or bool(variations.other_scalars(first))
         while len(self.judge.spares) < 1 + indexed:
             self.judge.start_another(interpret=not self.on_gpu)
         fresh = self.judge.spares[0]  # given out last
@@ -171,22 +194,42 @@ class CaseTrials(DeviceTrials):
 
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
         """New values in the memory of the first call: a stored answer shows here."""
-        changes = [("bumped", variations.warp), ("silent", variations.warp)]
+        changes = [("bumped", variations.warp, None), ("silent", variations.warp, None)]
         large = first.size > LARGE_BYTES
         if self.judge.full and not large:
-            changes += [("bumped", variations.swap), ("bumped", variations.swap_one), ("silent", variations.swap_one)]
-        for refresh, change in changes:
-            new, moved = self._varied(first, change)
+            swaps = (("bumped", variations.swap), ("bumped", variations.swap_one), ("silent", variations.swap_one))
+            changes += [(refresh, change, None) for refresh, change in swaps]
+        if self.judge.full and self.thorough and not large:
+            # What a stored answer is filed under may leave an input, a sign or the last digits out.
+            inputs = range(min(len(first.tree["items"]), MOST_INPUTS))
+            changes += [("bumped", variations.warp, {index}) for index in inputs if len(inputs) > 1]
+            changes += [("bumped", variations.flip, None), ("bumped", variations.nudge, None)]
+        for refresh, change, only in changes:
+            new, moved = self._varied(first, change, only)
             label = "new values in the same memory" + (" (version counter unchanged)" if refresh == "silent" else "")
+            label += f" for input {min(only)} alone" if only else ""
+            if not moved and (only or change in (variations.flip, variations.nudge)):
+                continue
             if not moved:
                 new, moved = self._other_inputs(first)
                 if not moved:
                     return
             variations.rewrite(work, new)
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
-            if self._refused(label, reply, decisive=change is variations.warp):
+            if self._refused(label, reply, decisive=change is variations.warp and not only):
                 continue
-            expected = self._reference(new, "varied")
+            try:
+                expected = self._reference(new, "varied")
+            except ContractError:
+                if not only and change not in (variations.flip, variations.nudge):
+                    raise
+                continue  # the reference refuses such values: they are outside what the file promises
+            if only or change in (variations.flip, variations.nudge):
+                if finite(expected) and self._failed_quietly(reply, expected):
+                    self._explain_replay(label, reply, new, expected, silent=False, how=CHANGED[change])
+                    if self.case_failed():
+                        return
+                continue
             if change is not variations.warp:
                 self._only_replay(label, reply, expected, new, silent=refresh == "silent")
                 continue
@@ -197,7 +240,9 @@ class CaseTrials(DeviceTrials):
             else:
                 self._judge_trial(label, reply, expected, new, work, decisive="replay")
 
-    def _explain_replay(self, label: str, reply: dict, new: Bundle, expected: dict, silent: bool) -> None:
+    def _explain_replay(
+        self, label: str, reply: dict, new: Bundle, expected: dict, silent: bool, how: str = WARPED
+    ) -> None:
         """Wrong on new values in old memory: a cache (right in fresh memory) or no function of the values at all?"""
         stale = self._is_previous(reply)
         work = self._working_copy(new)
@@ -228,7 +273,7 @@ class CaseTrials(DeviceTrials):
         else:
             self.outcome.add(
                 "other-values",
-                f"On values that differ from get_inputs' by 5 to 35 % the result is wrong: {worst}.",
+                f"On values that {how} the result is wrong: {worst}.",
                 self.case,
             )
 
@@ -295,6 +340,9 @@ class CaseTrials(DeviceTrials):
     def _fresh_process(self, first: Bundle, expected: dict) -> None:
         """The first inputs in another process: its first call, and one while this process runs the same kernel."""
         judge, work, output = self.judge, self._working_copy(first), self.judge.new_file("out")
+        for unused in judge.spares[1:]:
+            unused.close()
+        del judge.spares[1:]  # what is left was asked for its first call
         with judge.another_candidate(interpret=not self.on_gpu) as other:
             trials = [("in a fresh process", *self.early, judge.ask_candidate_answer("call", self.case, other))]
             busy = self._working_copy(first).bundle.to_json()

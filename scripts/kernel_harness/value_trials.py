@@ -12,6 +12,8 @@ from .file_checks import FileChecks
 from .structure import digest, finite, floats, same_outputs
 from .values import Bundle
 
+MOST_SCALARS = 6
+
 
 class ValueTrials(FileChecks):
     """Trials whose inputs the judge changes beyond what replay needs."""
@@ -119,29 +121,54 @@ class ValueTrials(FileChecks):
                 )
 
     def _index_replay(self, first: Bundle) -> None:
-        """Other integers and masks in the memory of a first call, in a process that may die of them.
+        """Other integers, masks and numbers than a first call's, in a process that may die of them.
 
-        Offsets and tables have rules that the judge does not know: only a result that stays, bit for bit, while
+        Offsets, tables and sizes have rules that the judge does not know: only a result that stays, bit for bit, while
         the reference's changes counts against the kernel.
         """
         judge = self.judge
         new, moved = self._varied(first, variations.scramble, kinds="index")
-        if not moved:
+        scalars = variations.other_scalars(first)[:MOST_SCALARS]
+        if not moved and not scalars:
             return
         with suppress(worker.WorkerError, ContractError), judge.another_candidate(interpret=not self.on_gpu) as other:
-            work, outputs = self._working_copy(first), [judge.new_file("out") for _ in range(2)]
-            common = {"bundle": work.bundle.to_json(), "slot": "a", "expected_nbytes": self.output_nbytes}
-            before = other.call("call", self.settings.timeout, output=str(outputs[0]), **common)
-            variations.rewrite(work, new)
-            after = other.call("call", self.settings.timeout, output=str(outputs[1]), refresh="bumped", **common)
-            if "bundle" not in before or "bundle" not in after:
-                return
-            for reply, output in ((before, outputs[0]), (after, outputs[1])):
-                self._take_result(reply, output, "other integers")
-            if digest(before) == digest(after) and self._failed_quietly(after, self._reference(new, "varied")):
-                self.outcome.add(
-                    "replay",
-                    "With other integers or masks in the same memory kernel_fn returned its previous "
-                    "result, bit for bit, where the reference's changes.",
-                    self.case,
-                )
+            work = self._working_copy(first)
+            before = self._ask_other(other, work.bundle, "a")
+            if moved and before is not None:
+                variations.rewrite(work, new)
+                after = self._ask_other(other, work.bundle, "a", refresh="bumped")
+                if self._stayed(before, after, new):
+                    self.outcome.add(
+                        "replay",
+                        "With other integers or masks in the same memory kernel_fn returned its previous "
+                        "result, bit for bit, where the reference's changes.",
+                        self.case,
+                    )
+            for index, old, value, changed in scalars if before is not None else ():
+                after = self._ask_other(other, self._working_copy(changed).bundle, "b")
+                if self._stayed(before, after, changed):
+                    self.outcome.add(
+                        "ignored-argument",
+                        f"With {value} in place of {old} for input {index} kernel_fn returned the same result, bit for "
+                        "bit, where the reference's changes.",
+                        self.case,
+                    )
+
+    def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:
+        """One call in another process; None where it gave no result."""
+        output = self.judge.new_file("out")
+        request = {"slot": slot, "output": str(output), "expected_nbytes": self.output_nbytes, **options}
+        reply = other.call("call", self.settings.timeout, bundle=bundle.to_json(), **request)
+        if "bundle" not in reply:
+            return None
+        self._take_result(reply, output, "other integers or numbers")
+        return reply
+
+    def _stayed(self, before: dict, after: dict | None, bundle: Bundle) -> bool:
+        """Is the result what it was, where the reference's on ``bundle`` is another?"""
+        if after is None or digest(before) != digest(after):
+            return False
+        try:
+            return self._failed_quietly(after, self._reference(bundle, "varied"))
+        except ContractError:
+            return False  # the reference refuses such values

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -69,6 +70,8 @@ def varied(
             if not tensor.numel() or floating != (kinds == "float"):
                 continue
             old = tensor.detach().to(generator.device)
+            if floating and change is not shuffle and is_structured(old):
+                continue
             result = change(old, generator)
             if result is not None and floating and _is_sorted(old):
                 result = result.sort(dim=-1).values  # what comes sorted is meant to be
@@ -143,6 +146,73 @@ def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         i, j = places
         flat[i], flat[j] = flat[j].clone(), flat[i].clone()
     return flat.view(x.shape)
+
+
+def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A few elements of a tensor that has both signs change theirs; magnitudes stay."""
+    if not (bool((x < 0).any()) and bool((x > 0).any())):
+        return None
+    flat = x.reshape(-1).clone()
+    places = _distinct_places(x, max(2, flat.numel() // 128), generator)
+    flat[places] = -flat[places]
+    return flat.view(x.shape)
+
+
+def nudge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Every finite element moves by up to 0.1 %: what is rounded to two decimals stays as it was."""
+    if x.dtype.itemsize < 2:
+        return x  # the step of an 8-bit format is coarser
+    spread = torch.rand(x.shape, generator=generator, device=x.device, dtype=torch.float64)
+    return torch.where(torch.isfinite(x), x.to(torch.float64) * (1 + 1e-3 * (2 * spread - 1)), x).to(x.dtype)
+
+
+def other_scalars(bundle: Bundle) -> list[tuple[int, object, object, Bundle]]:
+    """(index, value, another value, the bundle with that) of each Python number among the inputs."""
+    found = []
+    for index, node in enumerate(bundle.tree["items"]):
+        old = node.get("value")
+        if node["kind"] == "bool":
+            new = not old
+        elif node["kind"] == "int":
+            new = old + 1
+        elif node["kind"] == "float" and isinstance(old, float) and math.isfinite(old):
+            new = 1.1 * old if old else 0.1
+        else:
+            continue
+        items = [*bundle.tree["items"][:index], {**node, "value": new}, *bundle.tree["items"][index + 1 :]]
+        found.append((index, old, new, replace(bundle, tree={**bundle.tree, "items": items})))
+    return found
+
+
+def is_structured(x: torch.Tensor) -> bool:
+    """Do the values keep a rule that a change would break, so that only get_inputs can make others?
+
+    Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows), rows that sum to one or have unit
+    length, triangular matrices. A constant tensor is none of these: a zero bias says nothing of biases.
+    """
+    if x.dtype.itemsize < 2 or x.dtype.is_complex:
+        return False
+    some = x.reshape(-1)[:4096].to(torch.float64)
+    if not bool(torch.isfinite(some).all()):
+        return False
+    if x.dim() == 0:
+        return bool(some == some.round())
+    distinct = some.unique().numel()
+    if distinct < 2 or x.numel() < 4:
+        return False
+    if (distinct <= 4 and x.numel() > 16) or bool((some == some.round()).all()):
+        return True
+    if bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
+        return True
+    width = x.shape[-1]
+    rows = x.reshape(-1, width)[: max(1, 65536 // width)].to(torch.float64) if width > 1 else None
+    if rows is None or len(rows) < 2:
+        return False
+    close = 4 * torch.finfo(x.dtype).eps * math.sqrt(width)
+    for total in (rows.sum(1), rows.square().sum(1)):
+        if bool(((total - 1).abs() <= close).all()):
+            return True
+    return x.dim() > 1 and x.shape[-2] == width > 2 and (not bool(x.triu(1).any()) or not bool(x.tril(-1).any()))
 
 
 def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:

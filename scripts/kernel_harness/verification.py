@@ -26,6 +26,7 @@ LEVELS = ("quick", "full", "paranoid")
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
+    "the working folder",
     "an interval timer",
     "trace or profile function",
     "import hooks of the file",
@@ -127,6 +128,7 @@ class Judge:
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
+        self.refused: set[Callable] = set()  # changes of values that the reference does not take
         self.rehearsing = False  # the oracle owes the answer to `rehearse`
         self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
         self.capturable = True  # until a case cannot be captured in a CUDA graph
