@@ -25,6 +25,7 @@ WITH_TORCH = {
     "failures",
     "device_trials",
     "graph_nodes",
+    "structured",
     "oracle",
     "candidate",
     "contender",

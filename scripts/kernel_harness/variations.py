@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from . import values
+from .structured import is_structured
 from .values import Bundle
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
@@ -182,37 +183,6 @@ def other_scalars(bundle: Bundle) -> list[tuple[int, object, object, Bundle]]:
         items = [*bundle.tree["items"][:index], {**node, "value": new}, *bundle.tree["items"][index + 1 :]]
         found.append((index, old, new, replace(bundle, tree={**bundle.tree, "items": items})))
     return found
-
-
-def is_structured(x: torch.Tensor) -> bool:
-    """Do the values keep a rule that a change would break, so that only get_inputs can make others?
-
-    Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows), rows that sum to one or have unit
-    length, triangular matrices. A constant tensor is none of these: a zero bias says nothing of biases.
-    """
-    if x.dtype.itemsize < 2 or x.dtype.is_complex:
-        return False
-    some = x.reshape(-1)[:4096].to(torch.float64)
-    if not bool(torch.isfinite(some).all()):
-        return False
-    if x.dim() == 0:
-        return bool(some == some.round())
-    distinct = some.unique().numel()
-    if distinct < 2 or x.numel() < 4:
-        return False
-    if (distinct <= 4 and x.numel() > 16) or bool((some == some.round()).all()):
-        return True
-    if bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
-        return True
-    width = x.shape[-1]
-    rows = x.reshape(-1, width)[: max(1, 65536 // width)].to(torch.float64) if width > 1 else None
-    if rows is None or len(rows) < 2:
-        return False
-    close = 4 * torch.finfo(x.dtype).eps * math.sqrt(width)
-    for total in (rows.sum(1), rows.square().sum(1)):
-        if bool(((total - 1).abs() <= close).all()):
-            return True
-    return x.dim() > 1 and x.shape[-2] == width > 2 and (not bool(x.triu(1).any()) or not bool(x.tril(-1).any()))
 
 
 def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:

@@ -1,0 +1,58 @@
+"""Do the values of a tensor keep a rule that a change of ours would break, so that only get_inputs can make others?
+
+A kernel that relies on the rule is right, and no reference need enforce it: an inverse rotation by its transpose, a
+gather for a one-hot product, packed signs. Looked at is a part of a large tensor; a rule of random values does not hold
+by chance.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+SAMPLE, CORNER, LINES = 4096, 256, 1 << 16  # elements; rows and columns; elements of whole rows
+FEW = 4  # symbols
+
+
+def is_structured(x: torch.Tensor) -> bool:
+    """Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows); rows that sum to one, rows or
+    columns of unit length; symmetric and triangular matrices; what is sorted, but for rows in ascending order, which
+    the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of biases."""
+    if x.dtype.itemsize < 2 or x.dtype.is_complex or not x.numel():
+        return False
+    some = x.reshape(-1)[:SAMPLE].to(torch.float64)
+    if not bool(torch.isfinite(some).all()):
+        return False
+    whole = bool((some == some.round()).all())
+    if x.dim() == 0:
+        return whole
+    distinct = some.unique().numel()
+    if distinct < 2 or x.numel() < 4:
+        return False
+    if whole or (distinct <= FEW and x.numel() > 4 * FEW) or bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
+        return True
+    if x.dim() == 1:
+        return bool((some.diff() <= 0).all())
+    corner = x[(0,) * (x.dim() - 2)][:CORNER, :CORNER].to(torch.float64)
+    return _is_sorted(corner) or _has_units(x) or (x.shape[-1] == x.shape[-2] > 2 and _is_half_known(corner))
+
+
+def _is_sorted(corner: torch.Tensor) -> bool:
+    down, along = corner.diff(dim=0), corner.diff(dim=1)
+    by_column = len(down) > 2 and (bool((down <= 0).all()) or bool((down >= 0).all())) and bool(down.any())
+    return by_column or (along.shape[1] > 2 and bool((along <= 0).all()) and bool(along.any()))
+
+
+def _has_units(x: torch.Tensor) -> bool:
+    rows = x.reshape(-1, x.shape[-1])[: max(2, LINES // x.shape[-1])].to(torch.float64)
+    found = [rows.sum(1), rows.square().sum(1)] if rows.shape[1] > 1 else []
+    if 1 < x.shape[-2] <= SAMPLE:
+        found.append(x[(0,) * (x.dim() - 2)].to(torch.float64).square().sum(0))
+    close = 4 * torch.finfo(x.dtype).eps * math.sqrt(max(x.shape[-2:]))
+    return any(len(total) > 1 and bool(((total - 1).abs() <= close).all()) for total in found)
+
+
+def _is_half_known(corner: torch.Tensor) -> bool:
+    triangular = not bool(corner.triu(1).any()) or not bool(corner.tril(-1).any())
+    return triangular or torch.equal(corner, corner.mT)

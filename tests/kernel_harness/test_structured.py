@@ -1,0 +1,49 @@
+"""Which values keep a rule that a change of the judge's would break."""
+
+import pytest
+import torch
+from kernel_harness.structured import is_structured
+
+pytestmark = pytest.mark.cpu
+TORCH = torch.Generator().manual_seed(0)
+RANDOM = torch.randn(24, 24, generator=TORCH)
+ORTHOGONAL = torch.linalg.qr(RANDOM)[0]
+
+RULES = {
+    "signs": RANDOM.sign(),
+    "one-hot": torch.eye(24)[torch.arange(24).flip(0)],
+    "powers of two": torch.exp2(RANDOM.round()),
+    "step": torch.tensor(7.0),
+    "counts": (10 * RANDOM).round(),
+    "probabilities": RANDOM.softmax(1),
+    "unit rows": torch.nn.functional.normalize(RANDOM, dim=1),
+    "orthonormal columns": ORTHOGONAL[:, :8],
+    "symmetric": RANDOM @ RANDOM.T + (RANDOM @ RANDOM.T).T,
+    "triangular": RANDOM.tril(),
+    "descending": RANDOM.sort(dim=1, descending=True).values,
+    "sorted columns": RANDOM.sort(dim=0).values,
+    "bfloat16 probabilities": RANDOM.softmax(1).to(torch.bfloat16),
+}
+FREE = {
+    "normal": RANDOM,
+    "uniform": RANDOM.sigmoid(),
+    "constant": torch.zeros(24),
+    "learning rate": torch.tensor(0.125 + 1e-3),
+    "one value": torch.ones(1),
+    "a row": RANDOM[:1],
+    "a column": RANDOM[:, :1],
+    "ascending rows": RANDOM.sort(dim=1).values,
+    "empty": torch.empty(0, 3),
+    "repeated rows": RANDOM[:1].expand(4, 24),
+    "with NaN": torch.full((8,), torch.nan),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_values_with_a_rule_are_left_to_get_inputs(name):
+    assert is_structured(RULES[name])
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_values_without_one_may_change(name):
+    assert not is_structured(FREE[name])
