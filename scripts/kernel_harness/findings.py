@@ -76,7 +76,7 @@ EXPLANATIONS = {
     "exit": (CHEAT, "{seen} kernel_fn must return; an exit with code 0 looks like an attempt to end the check."),
     "sniffing": (CHEAT, "{seen} A kernel must not depend on who calls it, or look for answers outside its inputs."),
     "reference-mutation": (CONTRACT, "{seen} Clone it inside reference_fn, or declare it: MUTATES = (index, ...)."),
-    "decoy": (CHEAT, "{seen} The file defines kernels, and none of them ran: the answer came from a library."),
+    "decoy": (CHEAT, "{seen} A kernel that the result does not need is there for show."),
     "stream": (
         WRONG,
         "{seen} Launch on the current stream (torch.cuda.current_stream(), or TVM FFI's environment "
@@ -86,6 +86,11 @@ EXPLANATIONS = {
         WRONG,
         "{seen} A tensor may start anywhere in its storage: use data_ptr(), strides and the tensor's "
         "own size, not its storage.",
+    ),
+    "ignored-argument": (
+        WRONG,
+        "{seen} The kernel is right for the number that get_inputs passes only: use the argument, or raise ValueError "
+        "for what is not supported.",
     ),
     "fresh-process": (
         WRONG,

@@ -83,6 +83,10 @@ class ValueTrials(FileChecks):
             return  # out of the reference's own range
         work = self._working_copy(new)
         reply = self._call(label, work, "b", poison="large", may_fail=True)
+        error = str(reply.get("error", ""))
+        if not decisive and "bundle" not in reply and "CUDA" not in error:
+            self.outcome.note(f"[case {self.case}] {label}: kernel_fn raises {error[:160]}")
+            return
         if self._refused(label, reply, decisive=False):
             return
         if decisive:

@@ -159,14 +159,6 @@ def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return flat.view(x.shape)
 
 
-def nudge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Every finite element moves by up to 0.1 %: what is rounded to two decimals stays as it was."""
-    if x.dtype.itemsize < 2:
-        return x  # the step of an 8-bit format is coarser
-    spread = torch.rand(x.shape, generator=generator, device=x.device, dtype=torch.float64)
-    return torch.where(torch.isfinite(x), x.to(torch.float64) * (1 + 1e-3 * (2 * spread - 1)), x).to(x.dtype)
-
-
 def other_scalars(bundle: Bundle) -> list[tuple[int, object, object, Bundle]]:
     """(index, value, another value, the bundle with that) of each Python number among the inputs."""
     found = []
