@@ -151,8 +151,8 @@ def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """A few elements of a tensor that has both signs change theirs; magnitudes stay."""
-    if not (bool((x < 0).any()) and bool((x > 0).any())):
-        return None
+    if x.dtype.itemsize < 2 or not (bool((x < 0).any()) and bool((x > 0).any())):
+        return None  # 8-bit formats have no arithmetic of their own
     flat = x.reshape(-1).clone()
     places = _distinct_places(x, max(2, flat.numel() // 128), generator)
     flat[places] = -flat[places]
@@ -189,7 +189,7 @@ def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) ->
         places = places[torch.randperm(places.numel(), generator=generator, device=x.device)[:count]]
     if not x.dtype.is_floating_point:
         return places
-    return places[torch.isfinite(x.reshape(-1)[places].to(torch.float64))]
+    return places[torch.isfinite(_raw(x)[places].view(x.dtype).to(torch.float64))]
 
 
 def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
