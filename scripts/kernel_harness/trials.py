@@ -225,28 +225,41 @@ class CaseTrials(DeviceTrials):
                 continue  # the reference refuses such values: they are outside what the file promises
             if only or change is variations.flip:
                 if finite(expected) and self._failed_quietly(reply, expected):
-                    self._explain_replay(label, reply, new, expected, silent=False, how=CHANGED[change])
+                    self._explain_replay(label, reply, new, expected, work, how=CHANGED[change])
                     if self.case_failed():
                         return
                 continue
             if change is not variations.warp:
-                self._only_replay(label, reply, expected, new, silent=refresh == "silent")
+                self._only_replay(label, reply, expected, new, work, silent=refresh == "silent")
                 continue
             if self._failed_quietly(reply, expected):
-                self._explain_replay(label, reply, new, expected, silent=refresh == "silent")
+                self._explain_replay(label, reply, new, expected, work, silent=refresh == "silent")
                 if self.case_failed():
                     return
             else:
                 self._judge_trial(label, reply, expected, new, work, decisive="replay")
 
     def _explain_replay(
-        self, label: str, reply: dict, new: Bundle, expected: dict, silent: bool, how: str = WARPED
+        self,
+        label: str,
+        reply: dict,
+        new: Bundle,
+        expected: dict,
+        work: values.Mapping,
+        silent: bool = False,
+        how: str = WARPED,
     ) -> None:
-        """Wrong on new values in old memory: a cache (right in fresh memory) or no function of the values at all?"""
+        """Wrong on new values in old memory: a cache (right in fresh memory), chance (right when asked again), or no
+        function of the values at all?"""
         stale = self._is_previous(reply)
-        work = self._working_copy(new)
-        fresh = self._call("new values, fresh memory", work, "c", poison="nan")
+        fresh = self._call("new values, fresh memory", self._working_copy(new), "c", poison="nan")
         right_when_fresh = not self._failed_quietly(fresh, expected)
+        if right_when_fresh and not stale and not self.judge.mutates:
+            again = self._call(label + ", again", work, "a", refresh="silent", poison="large")
+            if not self._failed_quietly(again, expected):
+                seen = f"Wrong in one call and right in the next on the same values ({label}): "
+                self.outcome.add("race", seen + f"{self._worst(reply, expected)}.", self.case)
+                return
         worst = self._worst(reply, expected)
         if right_when_fresh:
             if silent and not stale:
@@ -276,7 +289,9 @@ class CaseTrials(DeviceTrials):
                 self.case,
             )
 
-    def _only_replay(self, label: str, reply: dict, expected: dict, new: Bundle, silent: bool) -> None:
+    def _only_replay(
+        self, label: str, reply: dict, expected: dict, new: Bundle, work: values.Mapping, silent: bool
+    ) -> None:
         if not self._failed_quietly(reply, expected):
             return
         if self._is_previous(reply):
@@ -286,7 +301,7 @@ class CaseTrials(DeviceTrials):
                 self.case,
             )
         elif silent:
-            self._explain_replay(label, reply, new, expected, silent=True)
+            self._explain_replay(label, reply, new, expected, work, silent=True)
         else:
             self.outcome.add(
                 "other-values",
