@@ -50,7 +50,7 @@ VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-call
 NEEDED = [
     ("d7_bfloat16_product", VALUES),
     ("b1_cache_by_pointer", VALUES),
-    ("b3_every_eleventh", ("many-calls",)),
+    ("b3_every_forty_third", ("many-calls",)),
     ("d2_number_ignored", ("ignored-argument",)),
     ("b1_cache_blind_to_sign", ("other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
