@@ -8,8 +8,8 @@ import ast
 import re
 from pathlib import Path
 
-# Where the public names come from, not where a kernel gets them.
 _SPECIAL = ("__call__", "__tvm_ffi_object__")  # methods that users name
+# Where the public names come from, not where a kernel gets them.
 _INTERNAL = ("cutlass.base_dsl", "cutlass.cutlass_dsl", "cutlass.compiler", "cutlass.impl_utils", "cutlass._")
 _DOC_CHARACTERS = 4000
 

@@ -32,7 +32,7 @@ def main(scripts: str, role: str, requests: int, answers: int) -> None:
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     sys.dont_write_bytecode = True
     read, answer = _reader(requests), _answerer(answers, _read_exactly(os.read, requests, 32))
-    gc.disable()   # looking for garbage takes a sixth of the time that importing PyTorch takes
+    gc.disable()   # there is no garbage in what PyTorch's import makes, and looking for it takes time
     handlers = importlib.import_module(f"kernel_harness.{role}").HANDLERS
     gc.freeze()    # and what was imported is no garbage later
     gc.enable()

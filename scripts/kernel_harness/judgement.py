@@ -147,7 +147,7 @@ class CaseJudge:
         output.unlink()
 
     def _refused(self, label: str, reply: dict, decisive: bool) -> bool:
-        """Did kernel_fn refuse the judge's own values with a ValueError? Any other failure is the kernel's."""
+        """Did kernel_fn refuse the judge's own values (REFUSALS)? Any other failure is the kernel's."""
         if "bundle" in reply:
             return False
         if not str(reply.get("error", "")).startswith(REFUSALS):

@@ -207,7 +207,8 @@ class CaseTrials(DeviceTrials):
             new, moved = self._varied(first, change, only)
             label = "new values in the same memory" + (" (version counter unchanged)" if refresh == "silent" else "")
             label += f" for input {min(only)} alone" if only else ""
-            if not moved and (only or change is variations.flip):
+            extra = bool(only) or change is variations.flip  # left out where it does not fit
+            if extra and not moved:
                 continue
             if not moved:
                 new, moved = self._other_inputs(first)
@@ -215,15 +216,15 @@ class CaseTrials(DeviceTrials):
                     return
             variations.rewrite(work, new)
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
-            if self._refused(label, reply, decisive=change is variations.warp and not only):
+            if self._refused(label, reply, decisive=change is variations.warp and not extra):
                 continue
             try:
                 expected = self._reference(new, "varied")
             except ContractError:
-                if not only and change is not variations.flip:
+                if not extra:
                     raise
                 continue  # the reference refuses such values: they are outside what the file promises
-            if only or change is variations.flip:
+            if extra:
                 if finite(expected) and self._failed_quietly(reply, expected):
                     self._explain_replay(label, reply, new, expected, work, how=CHANGED[change])
                     if self.case_failed():

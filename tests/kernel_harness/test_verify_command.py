@@ -31,7 +31,6 @@ def compiled(code: ExitCode, findings=(), problems=()) -> Report:
 
 @pytest.mark.compile
 def test_a_missed_expectation_is_found_for_this_gpu_alone(tmp_path, hopper):
-    pytest.importorskip("cutlass")
     kernel = tmp_path / "kernel.py"
     kernel.write_text(KERNEL.read_text() + '\nEXPECT = {"sm_90a": {"HGMMA": ">0"}, "sm_80": {"HMMA": ">0"}}\n')
 
