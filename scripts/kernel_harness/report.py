@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,16 +85,22 @@ def plain(report: Report) -> str:
 
 
 class Progress:
-    """A counter on stderr while something long runs; silent unless stderr is a terminal."""
+    """A counter on stderr while something long runs: one line that changes on a terminal, in a log a line now and then."""
+
+    EVERY_S = 15.0  # a log that is silent for long looks like a hang to who, or what, reads it
 
     def __init__(self, total: int | None = None):
         self.total, self.done, self.shown = total, 0, sys.stderr.isatty()
+        self.started = self.told = time.monotonic()
 
     def step(self, text: str) -> None:
         self.done += 1
+        count, now = f"[{self.done}/{self.total}] " if self.total else "", time.monotonic()
         if self.shown:
-            count = f"[{self.done}/{self.total}] " if self.total else ""
             print(f"\r\033[K{count}{text[:100]}", end="", file=sys.stderr, flush=True)
+        elif now - self.told >= self.EVERY_S:
+            self.told = now
+            print(f"[{now - self.started:.0f} s] {count}{text}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self.shown and self.done:

@@ -24,7 +24,7 @@ class _ShrunkTrials(CaseTrials):
 def run(judge) -> None:
     """Simulate small versions of the large cases if the others say little; a note says what became of which."""
     outcome = judge.outcome
-    large = outcome.facts.get("too_large", [])
+    large = list(outcome.facts.get("too_large", ()))
     if outcome.findings or outcome.facts.get("simulated_bytes", 0) > TRIVIAL_BYTES or not large:
         return
     for case in large[:SOURCES]:

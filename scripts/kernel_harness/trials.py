@@ -15,7 +15,7 @@ from .verification import CALLS, REPEATS, SEEDS, Stop
 from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
-SIMULATE_BYTES = 640 * 2**10  # of inputs with their guard zones; simulated time grows with the data touched
+SIMULATE_BYTES = 640 * 2**10  # of inputs; simulated time grows with the data touched
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
@@ -55,12 +55,12 @@ class CaseTrials(DeviceTrials):
         self.on_gpu = self.device != "cpu"
         if first.size < judge.outcome.facts.get("smallest_bytes", first.size + 1):
             judge.outcome.facts.update(smallest_case=self.case, smallest_bytes=first.size)
-        if self.settings.simulate and first.size > SIMULATE_BYTES:
-            self.outcome.facts.setdefault("too_large", []).append(self.case)
-            judge.remove_files()
-            return
         if self.settings.simulate:
             facts, size = self.outcome.facts, sum(span.nbytes for span in first.spans)
+            if size > SIMULATE_BYTES:
+                facts.setdefault("too_large", {})[self.case] = size
+                judge.remove_files()
+                return
             facts["simulated_bytes"] = max(facts.get("simulated_bytes", 0), size)
         expected = self._reference(first, "first")
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]

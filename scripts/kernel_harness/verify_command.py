@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import cli, contract, devices, environment, report, sanitize, simulation
 from .report import Report, Table
+from .trials import SIMULATE_BYTES
 from .verdict import MEANING, ExitCode, worst
 from .verification import Outcome, Settings, verify
 
@@ -224,15 +225,16 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         # A deadlock is found as one there: time says only that the simulator is slow.
         simulated = verify(replace(settings, simulate=arch, timeout=SLOWER * settings.timeout))
         done = simulated.facts.get("simulated_cases")
-        large = ", ".join(simulated.facts.get("too_large", ()))
+        sizes = simulated.facts.get("too_large", {})
+        large = ", ".join(f"{case} ({size >> 10} KiB of inputs)" for case, size in sizes.items())
         if done or simulated.findings:
             if large:
-                simulated.note(f"too large to simulate, not judged: {large}")
+                simulated.note(f"too large to simulate, not judged: {large}; {SIMULATE_BYTES >> 10} KiB are the most")
             return report.emit(
                 _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
             )
         reason = simulated.needs_gpu or " ".join(
-            [f"no case is small enough to simulate ({large}); add a small one to TEST_CASES.", *simulated.notes]
+            [f"no case is small enough to simulate ({large}); add one of {SIMULATE_BYTES >> 10} KiB to TEST_CASES.", *simulated.notes]
         )
     notes = [
         *compiled.notes,

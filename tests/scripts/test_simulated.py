@@ -59,7 +59,7 @@ def test_large_cases_are_shrunk(first_kernel, tmp_path):
     assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
     assert "shrunk from default: rows 2001 -> 15" in run.stdout
     assert "shrunk from large: rows 1000 -> 15" in run.stdout
-    assert "too large to simulate, not judged: default, large" in run.stdout
+    assert "too large to simulate, not judged: default (39082 KiB of inputs), large (" in run.stdout
 
 
 def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
