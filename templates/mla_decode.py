@@ -82,6 +82,7 @@ TEST_CASES = {
     "rising": {"lengths": (2000, 200), "rise": 3.0},
     "odd blocks": {"lengths": (65, 1290), "heads": 96, "s_q": 2},
     "fp16": {"lengths": (129, 2000, 0, 31), "dtype": torch.float16},
+    "not finite": {"lengths": (70, 300), "heads": 4, "is_finite": False},
     "shared pages": {"lengths": (640, 1000, 2000), "is_shared": True},
     **{f"s_q={s_q}": {"lengths": (0, 1, 3, 64, 66, 1500), "s_q": s_q} for s_q in (2, 3, 4)},
     **{f"heads={heads}": {"lengths": (300, 77, 1025), "heads": heads} for heads in (1, 16, 64, 100)},
@@ -99,15 +100,17 @@ EXPECT = {"sm_90a": {"HGMMA": ">0", "UTMALDG": ">0", "UTMASTG": ">0", "spill_byt
 
 
 def get_inputs(lengths=(1000, 64, 333), heads=128, s_q=1, dtype=torch.bfloat16, is_shared=False, rise=0.0,
-               device="cuda"):
+               is_finite=True, device="cuda"):
     """q, kv_cache, block_table, cache_seqlens for sequences of `lengths` tokens whose pages lie in random order.
 
     What must not be read is poisoned: table entries and tokens beyond a length. With `is_shared`, pages are shared;
-    each page scores higher than the one before by about `rise`.
+    each page scores higher than the one before by about `rise`; unless is_finite, two heads meet infinity and NaN.
     """
     counts = [-(-length // PAGE) for length in lengths]
     q = torch.randn(len(lengths), s_q, heads, DIM, dtype=dtype, device=device)
     kv_cache = torch.randn(max(sum(counts), 1), PAGE, DIM, dtype=dtype, device=device)
+    if not is_finite:
+        q[:, 0, 0, 0], q[:, 0, 1, 0] = torch.inf, torch.nan
     order = torch.randint(sum(counts), (sum(counts),)) if is_shared else torch.randperm(sum(counts))
     block_table = torch.full((len(lengths), max(counts) + 3), 1 << 30, dtype=torch.int32)
     for b, (length, mine) in enumerate(zip(lengths, order.split(counts), strict=True)):
@@ -136,6 +139,7 @@ BLOCKS, KEPT = DIM // 16, 31  # k-blocks of q k^T and those whose q stays in reg
 THREADS, REGISTERS = 384, {"score": 184, "output": 160}  # 184 + 2 * 160 of the 512 that a thread quartet can have
 SIGNAL = 23  # EDIT: the k-block after whose end P V may start
 HIGHEST = 1024.0  # of a thread's 16 weights exp2(S - peak): far from the overflow of float16
+HUGE = 1e38  # the most that a peak may be: a score of infinity then weighs infinity, and lse is not NaN
 OVERHEAD = 2  # EDIT: what a piece costs beside its pages, in pages
 COMBINE_WARPS, MOST_PARTS = 16, 160
 LANDED, SCORED, WEIGHTED, FREE = range(0, 4 * STAGES, STAGES)  # mbarriers: each kind has one per stage
@@ -472,17 +476,18 @@ class MlaDecode:
                     if is_first or tries > 0:
                         for r in cutlass.range_constexpr(2):
                             top = S[r, None].load().reduce(cute.ReductionOp.MAX, peak[r], 0)
-                            top = cute.arch.warp_reduction_max(top, threads_in_group=4)
+                            top = cute.arch.fmin(cute.arch.warp_reduction_max(top, threads_in_group=4), HUGE)
                             shrink[r] = cute.math.exp2((peak[r] - top) * scale_log2, fastmath=True)
                             peak[r] = top
                     for r in cutlass.range_constexpr(2):
                         S[r, None].store(
                             cute.math.exp2(S[r, None].load() * scale_log2 - peak[r] * scale_log2, fastmath=True))
                         sums[r] = S[r, None].load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+                    is_high = tries == 0 and (sums[0] > HIGHEST or sums[1] > HIGHEST)
                     tries = 2 - cute.arch.inline_ptx(  # a barrier of the score warps: is it too high for any of them?
                         "{ .reg .pred p; setp.ne.s32 p, {$r0}, 0; barrier.cta.red.or.pred p, 1, 128, p;"
                         "  selp.s32 {$w0}, 1, 0, p; }", write_only_types=[Int32],
-                        read_only_args=[Int32(1) if sums[0] > HIGHEST or sums[1] > HIGHEST else Int32(0)])
+                        read_only_args=[Int32(is_high)])
                 for r in cutlass.range_constexpr(2):
                     total[r] = total[r] * shrink[r] + sums[r]
                 if flags == LAST:  # the last shrink and P carry 1 / total
@@ -490,7 +495,7 @@ class MlaDecode:
                     for r in cutlass.range_constexpr(2):
                         weight = cute.arch.warp_reduction_sum(total[r], threads_in_group=4)
                         inverse, lse = Float32(0.0), -Float32.inf
-                        if weight > 0.0:
+                        if weight != 0.0:
                             inverse = cute.arch.rcp_approx(weight)
                             lse = peak[r] * scale_log2 + cute.math.log2(weight, fastmath=True)
                         S[r, None].store(S[r, None].load() * inverse)
@@ -544,9 +549,10 @@ class MlaDecode:
                 if i * 32 + lane < pieces:
                     lses[i] = mPieceLse[part + i * 32 + lane + (parts if i * 32 + lane > 0 else 0), m]
             top = cute.arch.warp_reduction_max(lses.load().reduce(cute.ReductionOp.MAX, -1e30, 0))
+            top = cute.arch.fmin(top, HUGE)
             total = cute.math.exp2(lses.load() - top, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)
             total = cute.arch.warp_reduction_sum(total)
-            inverse = cute.arch.rcp_approx(total) if total > 0.0 else Float32(0.0)
+            inverse = cute.arch.rcp_approx(total) if total != 0.0 else Float32(0.0)
             acc, piece = cute.make_rmem_tensor((8, 2), Float32), cute.make_rmem_tensor((8, 2), self.dtype)
             acc.fill(0.0)
             gPieces = cute.local_tile(mPieces[None, m, None], (1, 8), (None, None))
@@ -570,7 +576,7 @@ class MlaDecode:
                     cute.autovec_copy(rounded, cute.local_tile(mO[b, m, None], (8,), (c * 32 + lane,)))
                 if lane == 0:
                     lse = -Float32.inf
-                    if total > 0.0:
+                    if total != 0.0:
                         lse = top + cute.math.log2(total, fastmath=True)
                     mLse[b, m % heads, m // heads] = lse * LN_2
 
