@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -126,8 +127,12 @@ def spill_notes(f: Facts) -> list[str]:
 
 
 def scalar_notes(f: Facts, case: str) -> list[str]:
-    """Inputs with 16-byte aligned rows that a kernel of this case reads one element at a time."""
+    """Inputs with 16-byte aligned rows that a kernel of this case reads one element at a time.
+
+    Tables, lengths and scales beside a much larger input are none of them: their loads cost next to nothing.
+    """
     notes = []
+    largest = max((_nbytes(tensor) for tensor in f.kernel.tensors.get(case, ())), default=0)
     for launch in f.kernel.launches if f.entry else ():
         pointers = {(p["parameter"], p["offset"]): p["input"] for p in launch.pointers if p["byte"] == 0}
         for tensor in f.kernel.tensors.get(case, ()) if launch.case == case else ():
@@ -138,7 +143,8 @@ def scalar_notes(f: Facts, case: str) -> list[str]:
             ]
             widest = max((a.bits for a in loads), default=0)
             # A single load is a thread that wants one element; two and more might have been one access.
-            if len(loads) > 1 and widest == 8 * tensor["itemsize"] and _aligned_rows(tensor):
+            is_scalar = len(loads) > 1 and widest == 8 * tensor["itemsize"]
+            if is_scalar and 8 * _nbytes(tensor) >= largest and _aligned_rows(tensor):
                 lines = sorted({f"{Path(a.file).name}:{a.line}" for a in loads if a.line})
                 notes.append(
                     f"{f.label} ({f.kernel.arch}) loads input {tensor['input']} ({tensor['dtype']}{tensor['shape']}) "
@@ -148,6 +154,10 @@ def scalar_notes(f: Facts, case: str) -> list[str]:
                     "mode=..., divisibility=...), or make_fake_tensor with sym_int(divisibility=...)"
                 )
     return list(dict.fromkeys(notes))
+
+
+def _nbytes(tensor: dict) -> int:
+    return math.prod(tensor["shape"]) * tensor["itemsize"]
 
 
 def _aligned_rows(tensor: dict) -> bool:
