@@ -95,7 +95,7 @@ def _configure(rows, columns, vector):
     arch = os.environ.get("CUTE_DSL_ARCH") or "sm_{}{}".format(*torch.cuda.get_device_capability())
     largest = {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8)
     cluster = 1
-    while 8192 < columns > cluster * (4096 if rows * cluster <= 64 else 8192 if cluster < 8 else 16384):
+    while 8192 < columns > cluster * (4096 if rows * cluster <= 64 else 8192):
         cluster *= 2
     cluster = min(cluster, largest)
     vectors = -(-columns // (vector * cluster))
@@ -147,17 +147,17 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = self.split(mX, row, rank, thread % self.threads)
-        x = self.load(mX, row, pieces).to(Float32)  # (E)  EDIT: load, finish and store what the operation needs
+        held = self.load(mX, row, pieces)  # EDIT: load, finish and store what the operation needs
+        x = held.to(Float32)  # (E)
         if const_expr(mR is not None):
             x = x + self.load(mR, row, pieces).to(Float32)
             self.store(x, mH, row, pieces)
-        if const_expr(self.cluster == 1):  # else they would take registers from other CTAs
-            weight, bias = self.load(mW, row, pieces), self.load(mB, row, pieces)
         across = functools.partial(self.across, min(self.threads, 32))
         part = merge(count(pieces, self.elements), x, cute.zeros_like(x), across)
         statistics = self.exchange(part, sP, arrived, thread, rank)
-        if const_expr(self.cluster > 1):
-            weight, bias = self.load(mW, row, pieces), self.load(mB, row, pieces)
+        weight, bias = self.load(mW, row, pieces), self.load(mB, row, pieces)  # earlier, they would take registers
+        if const_expr(mR is None):
+            x = self.again(held, statistics[-1])
         self.store(finish(x, *statistics, self.columns, weight, bias), mY, row, pieces)
 
     def split(self, mX, row, rank, lane):
@@ -191,6 +191,18 @@ class RowReduction:
         rT.fill(PADDING)
         self.move(mT, row, pieces, rT, to_memory=False)
         return rT.load()
+
+    def again(self, x, statistic):
+        """The elements x (E,) in float32 once more. The sign of statistic is 0, which the compiler does not know: else it
+        would keep them from before the exchange, in twice the registers, and fewer CTAs would share an SM."""
+        if const_expr(x.dtype.width == 32 or self.elements % 2):
+            return x.to(Float32)
+        rT = cute.make_rmem_tensor(self.elements, x.dtype)
+        rT.store(x)
+        words = cute.recast_tensor(rT, Int32)
+        for i in range(cute.size(words)):
+            words[i] = words[i] ^ (statistic.bitcast(Int32) >> 31)
+        return rT.load().to(Float32)
 
     def store(self, y, mT, row, pieces):
         rT = cute.make_rmem_tensor(self.elements, mT.element_type)

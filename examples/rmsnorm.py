@@ -136,7 +136,8 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = self.split(mX, row, rank, thread % self.threads)
-        x = self.load(mX, row, pieces).to(Float32)  # (E)  EDIT: load, finish and store what the operation needs
+        held = self.load(mX, row, pieces)  # EDIT: load, finish and store what the operation needs
+        x = held.to(Float32)  # (E)
         if const_expr(mR is not None):
             x = x + self.load(mR, row, pieces).to(Float32)
             self.store(x, mH, row, pieces)
@@ -144,6 +145,8 @@ class RowReduction:
         across = functools.partial(self.across, min(self.threads, 32))
         part = merge(x * x, across)
         statistics = self.exchange(part, sP, arrived, thread, rank)
+        if const_expr(mR is None):
+            x = self.again(held, statistics[-1])
         self.store(finish(x, *statistics, self.columns, weight), mY, row, pieces)
 
     def split(self, mX, row, rank, lane):
@@ -177,6 +180,18 @@ class RowReduction:
         rT.fill(PADDING)
         self.move(mT, row, pieces, rT, to_memory=False)
         return rT.load()
+
+    def again(self, x, statistic):
+        """The elements x (E,) in float32 once more. The sign of statistic is 0, which the compiler does not know: else it
+        would keep them from before the exchange, in twice the registers, and fewer CTAs would share an SM."""
+        if const_expr(x.dtype.width == 32 or self.elements % 2):
+            return x.to(Float32)
+        rT = cute.make_rmem_tensor(self.elements, x.dtype)
+        rT.store(x)
+        words = cute.recast_tensor(rT, Int32)
+        for i in range(cute.size(words)):
+            words[i] = words[i] ^ (statistic.bitcast(Int32) >> 31)
+        return rT.load().to(Float32)
 
     def store(self, y, mT, row, pieces):
         rT = cute.make_rmem_tensor(self.elements, mT.element_type)

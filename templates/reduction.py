@@ -65,9 +65,11 @@ def merge(maxima, sums, across):
     return maximum, across(operator.add, sums * cute.math.exp2((maxima - maximum) * LOG2E, fastmath=True))
 
 
-def finish(x, maximum, total):
-    """The results (E,) of the elements x (E,), from the statistics of their row."""
-    return cute.math.exp2((x - maximum) * LOG2E, fastmath=True) * (1.0 / total)
+def finish(x, part, maximum, total):
+    """The results (E,) of the elements x (E,), from the statistics of their part and of their row. The exponentials are
+    those of merge(), which the compiler keeps: a second one per element would take as long as the memory."""
+    scale = cute.math.exp2((part[0] - maximum) * LOG2E, fastmath=True) / total
+    return cute.math.exp2((x - part[0]) * LOG2E, fastmath=True) * scale
 
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ class RowReduction:
         x = self.load(mX, row, pieces).to(Float32)  # (E)  EDIT: load, finish and store what the operation needs
         part = merge(x, cute.full_like(x, 1.0), functools.partial(self.across, min(self.threads, 32)))
         statistics = self.exchange(part, sP, arrived, thread, rank)
-        self.store(finish(x, *statistics), mY, row, pieces)
+        self.store(finish(x, part, *statistics), mY, row, pieces)
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
