@@ -39,6 +39,7 @@ SENSITIVITY = 64.0  # float32 roundings; half of it for the root mean square
 CONDITIONED_SLACK = 8.0  # another algorithm may be that much worse conditioned on values that nobody meant
 UNMEASURED_SLACK = 32.0  # where that is all there is
 COARSEST_INTERMEDIATE = 2.0**-7  # spacing of bfloat16
+TIPPED_SLACK = 1.5  # of a step that the reference may take
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
 LOST_SHARE = {1e-6: 1 / 64, 1.0: 1 / 8}  # share of elements that may be lost, by the spacing of their format
 FILE_TOLERANCE_CEILING = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
@@ -124,6 +125,19 @@ def compare(
     return outcome
 
 
+def forgiven(result: torch.Tensor, expected: Expected, tipped: torch.Tensor) -> torch.Tensor:
+    """``result`` with the reference's value where that is hardly farther off than ``tipped``, the farthest that the
+    reference went when its steps moved by a few roundings."""
+    y, native, far = (real(t) for t in (result, expected.native, tipped))
+    golden = real(expected.golden) if expected.golden is not None else native
+    wide = [t.to(torch.float64) for t in (y, golden, far)]
+    slack = TIPPED_SLACK if y.dtype.is_floating_point else 0.0  # another index, or code, is right only as it came
+    decided = (wide[0] - wide[1]).abs() <= slack * (wide[2] - wide[1]).abs()
+    decided |= y == far
+    merged = torch.where(decided, native, y)
+    return torch.view_as_complex(merged) if result.dtype.is_complex else merged
+
+
 def _compare_exact(outcome: Comparison, result, expected, device) -> Callable[[], Iterator]:
     """Integers and booleans: exact. Where the reference's own precisions disagree (a quantiser's rounding, an argmax of
     near ties) each of their answers is right, and one step beside as often as they disagree."""
@@ -149,7 +163,8 @@ def _compare_exact(outcome: Comparison, result, expected, device) -> Callable[[]
         steps += int((difference == 1).sum())
     # An 8-bit quantiser may meet a tie that the reference's own runs did not meet, once in 100,000; chance adds.
     met = 1e-5 * result.numel()
-    quantised = 1 + 2 * met + 4 * math.sqrt(met) if result.dtype in (torch.int8, torch.uint8) else 0
+    is_code = result.dtype in (torch.int8, torch.uint8) and int(expected.native.max()) - int(expected.native.min()) > 1
+    quantised = 1 + 2 * met + 4 * math.sqrt(met) if is_code else 0
     spare = result.dtype is not torch.bool and 0 < steps <= max(4 * disagreements, quantised)
     for _, wrong in wrong_chunks(spare):
         outcome.wrong += int(wrong.sum())

@@ -89,7 +89,7 @@ EXPLANATIONS = {
     ),
     "ignored-argument": (
         WRONG,
-        "{seen} The kernel is right for the number that get_inputs passes only: use the argument, or raise ValueError "
+        "{seen} The kernel is right for what get_inputs passes only: use the argument, or raise ValueError "
         "for what is not supported.",
     ),
     "fresh-process": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from .verification import Stop
 
 NULL_LIMIT_ELEMENTS = 1 << 22
 GPU_COMPARE_ELEMENTS = 1 << 20
+FEW_WRONG, SHARE_TIPPED = 2, 1e-3  # elements that a rounding of the reference may have decided
 REFUSALS = ("ValueError", "AssertionError", "NotImplementedError", "LinAlgError", "_LinAlgError")
 
 
@@ -27,6 +29,7 @@ class CaseJudge:
         self.previous: list[torch.Tensor] = []
         self.output_nbytes: list[int] = []
         self.conditioned = False
+        self.base: dict = {}  # the reference's answer on the first inputs
 
     def case_failed(self) -> bool:
         return any(f.case == self.case for f in self.outcome.findings)
@@ -65,7 +68,9 @@ class CaseJudge:
         a, b = values.Mapping(first, writable=False), values.Mapping(other, writable=False)
         return other, any(not torch.equal(a.bytes_of(i), b.bytes_of(i)) for i in range(len(first.spans)))
 
-    def _reference(self, bundle: Bundle, label: str, golden: bool = True, roundings: bool = False) -> dict:
+    def _reference(
+        self, bundle: Bundle, label: str, golden: bool = True, roundings: bool = False, tipped: bool = False
+    ) -> dict:
         """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns."""
         judge = self.judge
         reply = judge.ask_oracle(
@@ -75,6 +80,7 @@ class CaseJudge:
             name=judge.new_file("reference").name,
             golden=golden,
             roundings=roundings,
+            tipped=tipped,
         )
         if "needs_gpu" in reply or "contract" in reply:
             if reply.get("lost"):
@@ -91,7 +97,7 @@ class CaseJudge:
         if reply["replaced"]:
             self.outcome.add("tampering", f"reference_fn replaced {', '.join(reply['replaced'][:5])}.", self.case)
         kept = {key: reply[key] for key in ("trace", "mutated", "aliases")}
-        answer = {**kept, "golden": None, "moved": None}
+        answer = {**kept, "golden": None, "moved": None, "bundle": bundle}
         for kind in ("native", "golden", "moved"):
             if kind in reply:
                 answer[kind] = values.Mapping(Bundle.from_json(reply[kind]), writable=False)
@@ -228,8 +234,11 @@ class CaseJudge:
             for _, t in values.tensors_of(source.tree["items"][i])
         }
         for index in range(len(source.spans)):
-            if index not in allowed and not torch.equal(original.bytes_of(index), work.bytes_of(index)):
-                changed = int((original.bytes_of(index) != work.bytes_of(index)).sum())
+            changes = original.bytes_of(index) != work.bytes_of(index)
+            if index in allowed and bool(changes.any()):  # views of one buffer, of which some may change
+                changes &= values.bytes_of_others(source.tree["items"], index, may_change, len(changes))
+            changed = int(changes.sum())
+            if changed:
                 owner = owner_of(source.tree, index)
                 self.outcome.add(
                     "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
@@ -246,6 +255,21 @@ class CaseJudge:
                 )
 
     def _comparisons(self, result: values.Mapping, expected: dict) -> list[Comparison]:
+        """How each output compares. Where few elements are wrong, those that the reference itself decides by a hair
+        are forgiven: a value that it rounds to a step, a draw beside a threshold may fall on either side of it."""
+        outcomes = self._compared(result, expected)
+        few = all(c.wrong <= max(FEW_WRONG, c.total * SHARE_TIPPED) for c in outcomes)
+        if all(c.passed for c in outcomes) or not few or expected["golden"] is None:
+            return outcomes
+        if "tipped" not in expected:
+            with suppress(ContractError):
+                expected["tipped"] = self._reference(expected["bundle"], "tipped", tipped=True)["moved"]
+        tipped = matching(expected.get("tipped"), expected["native"])
+        return self._compared(result, expected, tipped) if tipped else outcomes
+
+    def _compared(
+        self, result: values.Mapping, expected: dict, tipped: values.Mapping | None = None
+    ) -> list[Comparison]:
         native = expected["native"]
         anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
         outcomes = []
@@ -264,6 +288,8 @@ class CaseJudge:
                 target = Expected(part_of(native, part, path), **tensors)
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
+                if tipped:
+                    y = compare.forgiven(y, target, part_of(tipped, part, path))
                 outcomes.append(
                     compare.compare(name, y, target, self._tolerance(target), self._compare_device(y), self.conditioned)
                 )

@@ -22,6 +22,7 @@ from .tracing import trace_call
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
 DRAWS = 3  # runs with moved intermediate values
+TIPPED_DRAWS, TIPPED_UNIT = 8, 2.0**-21  # as many as show a coin's both sides; a long sum errs by several roundings
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
 _file: KernelFile | None = None
@@ -94,11 +95,14 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
     }
 
 
-def reference(bundle: dict, folder: str, name: str, golden: bool = True, roundings: bool = False) -> dict:
+def reference(
+    bundle: dict, folder: str, name: str, golden: bool = True, roundings: bool = False, tipped: bool = False
+) -> dict:
     """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
 
     roundings: in the ``moved`` run every intermediate value moves by one rounding, too (roundings.py), and the farthest
-    of a few runs counts: where a single value matters, chance may hardly move it.
+    of a few runs counts: where a single value matters, chance may hardly move it. tipped: by several roundings, in many
+    runs, for what the reference decides by a hair.
     """
     source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
     answer = {}
@@ -119,7 +123,8 @@ def reference(bundle: dict, folder: str, name: str, golden: bool = True, roundin
     size = sum(span.nbytes for span in source.bundle.spans) + sum(s[1] for s in answer["native"]["spans"])
     if golden and 4 * size <= GOLDEN_LIMIT_BYTES:
         exact = _widened(source, mutated)
-        moved = _moved(source, mutated, exact, roundings) if exact else None
+        draws, unit = (TIPPED_DRAWS, TIPPED_UNIT) if tipped else (DRAWS, FLOAT32_ROUNDING) if roundings else (1, 0.0)
+        moved = _moved(source, mutated, exact, draws, unit) if exact else None
         for kind, outputs in (("golden", exact), ("moved", moved)):
             if outputs:  # a reference that cannot run in float64 is judged against its native self
                 answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
@@ -137,18 +142,18 @@ def rehearse() -> dict:
     return {}
 
 
-def _widened(source: values.Mapping, mutated: list[int], move: bool = False, roundings: bool = False) -> dict | None:
-    """Result and changed inputs of a run in float64, None where it fails."""
+def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, unit: float = 0.0) -> dict | None:
+    """Result and changed inputs of a run in float64, every step of which moves by ``unit``; None where it fails."""
     widened = _materialise(source, widen=True, move=move)
-    with Roundings(FLOAT32_ROUNDING) if roundings else contextlib.nullcontext():
+    with Roundings(unit) if unit else contextlib.nullcontext():
         result, failure, _ = _run(widened, traced=False)
     return None if failure else {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
 
 
-def _moved(source: values.Mapping, mutated: list[int], exact: dict, roundings: bool) -> dict | None:
-    runs = [_widened(source, mutated, True, roundings) for _ in range(DRAWS if roundings else 1)]
-    if roundings and None in runs:
-        return _moved(source, mutated, exact, False)
+def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float) -> dict | None:
+    runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), unit) for _ in range(draws)]
+    if unit and None in runs:
+        return _moved(source, mutated, exact, 1, 0.0)
     farthest = runs[0]
     for run in runs[1:]:
         farthest = _farthest(farthest, run, exact)
@@ -161,8 +166,10 @@ def _farthest(a, b, exact):
         return {key: _farthest(a[key], b[key], exact[key]) for key in exact}
     if isinstance(exact, (list, tuple)):
         return [_farthest(*items) for items in zip(a, b, exact, strict=True)]
-    if not isinstance(exact, torch.Tensor) or not exact.dtype.is_floating_point or exact.dtype in values.PACKED:
+    if not isinstance(exact, torch.Tensor) or exact.dtype in values.PACKED:
         return a
+    if not exact.dtype.is_floating_point:
+        return torch.where(b == exact, a, b)
     wide_a, wide_b, wide = (t.to(torch.float64) for t in (a, b, exact))  # float8 has no arithmetic of its own
     return torch.where((wide_b - wide).abs() > (wide_a - wide).abs(), wide_b, wide_a).to(exact.dtype)
 
@@ -207,8 +214,9 @@ def _device_lost() -> bool:
     return False
 
 
-def _materialise(source: values.Mapping, widen: bool = False, move: bool = False) -> list:
-    """The inputs in fresh memory on their device; floating ones in float64, moved by one float32 rounding."""
+def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0) -> list:
+    """The inputs in fresh memory on their device; with widen, floating ones in float64, moved by up to ``move`` of
+    themselves (float64 ones by one of their own roundings)."""
     storages: dict[int, torch.Tensor] = {}
 
     def storage(index: int) -> torch.Tensor:
@@ -229,7 +237,7 @@ def _materialise(source: values.Mapping, widen: bool = False, move: bool = False
             return value
         wide = value.detach().to(torch.float64, copy=True)
         if move:
-            step = FLOAT64_ROUNDING if value.dtype is torch.float64 else FLOAT32_ROUNDING
+            step = FLOAT64_ROUNDING if value.dtype is torch.float64 else move
             wide.mul_(1 + step * (2 * torch.rand(wide.shape, dtype=torch.float64, device=wide.device) - 1))
         return wide
 

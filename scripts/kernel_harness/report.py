@@ -85,7 +85,7 @@ def plain(report: Report) -> str:
 
 
 class Progress:
-    """A counter on stderr while something long runs: one line that changes on a terminal, in a log a line now and then."""
+    """A counter on stderr while something long runs: a line that changes on a terminal, in a log one now and then."""
 
     EVERY_S = 15.0  # a log that is silent for long looks like a hang to who, or what, reads it
 

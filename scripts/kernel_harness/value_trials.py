@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import torch
 
 from . import values, variations, worker
 from .contract import ContractError
 from .file_checks import FileChecks
-from .structure import digest, finite, floats, same_outputs
+from .structure import as_finite, digest, finite, floats, same_outputs
 from .values import Bundle
 
 MOST_SCALARS = 6
 
 
+@dataclass(frozen=True)
+class RuleBreaker:
+    """Inputs that may be none to the kernel: a result that stays counts against it, one that is wrong if it decides."""
+
+    check: str
+    what: str
+    bundle: Bundle
+    decides: bool = False
+
+    @property
+    def result(self) -> str:
+        return "its previous result" if self.check == "replay" else "the same result"
+
+
 class ValueTrials(FileChecks):
     """Trials whose inputs the judge changes beyond what replay needs."""
+
+    rule_breakers: Sequence[RuleBreaker] = ()
 
     def _dependence(self, first: Bundle, expected: dict) -> None:
         """Does the reference depend on its inputs? An answer that does not move tells nothing about a kernel."""
@@ -28,7 +46,7 @@ class ValueTrials(FileChecks):
                 continue
             floating = values.dtype_named(tensors[0]["dtype"]).is_floating_point
             # Order survives warp: an argmax moves only when elements change places.
-            changes = (variations.warp, variations.shuffle) if floating else (variations.scramble,)
+            changes = (variations.warp, variations.shuffle) if floating else (variations.scramble, variations.repeat)
             if self._stands_still(first, expected, index, changes, "float" if floating else "index"):
                 still.append(index)
         count = sum(bool(list(values.tensors_of(node))) for node in tree)
@@ -79,7 +97,7 @@ class ValueTrials(FileChecks):
             expected = self._reference(new, "hostile", roundings=True)
         except ContractError:
             return  # the reference refuses such values: they are outside what the file promises
-        if change is not variations.specials and not finite(expected):
+        if change is not variations.specials and not as_finite(expected, self.base):
             return  # out of the reference's own range
         work = self._working_copy(new)
         reply = self._call(label, work, "b", poison="large", may_fail=True)
@@ -128,35 +146,43 @@ class ValueTrials(FileChecks):
         """Other integers, masks and numbers than a first call's, in a process that may die of them.
 
         Offsets, tables and sizes have rules that the judge does not know: only a result that stays, bit for bit, while
-        the reference's changes counts against the kernel.
+        the reference's changes counts against the kernel. Of flags and factors that the reference takes, a finite
+        result must be right.
         """
         judge = self.judge
-        new, moved = self._varied(first, variations.scramble, kinds="index")
-        scalars = variations.other_scalars(first)[:MOST_SCALARS]
-        if not moved and not scalars:
+        if not self.rule_breakers:
             return
         with suppress(worker.WorkerError, ContractError), judge.another_candidate(interpret=not self.on_gpu) as other:
             work = self._working_copy(first)
             before = self._ask_other(other, work.bundle, "a")
-            if moved and before is not None:
-                variations.rewrite(work, new)
-                after = self._ask_other(other, work.bundle, "a", refresh="bumped")
-                if self._stayed(before, after, new):
-                    self.outcome.add(
-                        "replay",
-                        "With other integers or masks in the same memory kernel_fn returned its previous "
-                        "result, bit for bit, where the reference's changes.",
-                        self.case,
-                    )
-            for index, old, value, changed in scalars if before is not None else ():
-                after = self._ask_other(other, self._working_copy(changed).bundle, "b")
-                if self._stayed(before, after, changed):
-                    self.outcome.add(
-                        "ignored-argument",
-                        f"With {value} in place of {old} for input {index} kernel_fn returned the same result, bit for "
-                        "bit, where the reference's changes.",
-                        self.case,
-                    )
+            for breaker in self.rule_breakers if before is not None else ():
+                if breaker.check == "replay":
+                    variations.rewrite(work, breaker.bundle)
+                    after = self._ask_other(other, work.bundle, "a", refresh="bumped")
+                else:
+                    after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b")
+                wrong = self._wrong_with(after, breaker.bundle)
+                if wrong and digest(before) == digest(after):
+                    seen = f"With {breaker.what} kernel_fn returned {breaker.result}, bit for bit"
+                    self.outcome.add(breaker.check, f"{seen}, where the reference's changes.", self.case)
+                elif wrong and breaker.decides:
+                    self.outcome.add("other-values", f"With {breaker.what} the result is wrong: {wrong}.", self.case)
+
+    def _rule_breakers(self, first: Bundle) -> list[RuleBreaker]:
+        """Inputs with other integers and masks, other numbers, and other values than those that keep a rule."""
+        new, moved = self._varied(first, variations.scramble, kinds="index")
+        found = []
+        if moved:
+            found.append(RuleBreaker("replay", "other integers or masks in the same memory", new))
+        for index, old, value, changed in variations.other_scalars(first)[:MOST_SCALARS]:
+            what, decides = f"{value} in place of {old} for input {index}", isinstance(old, (bool, float))
+            found.append(RuleBreaker("ignored-argument", what, changed, decides))
+        for index in range(len(first.tree["items"])):
+            new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
+            if moved:
+                what = f"other values than those of get_inputs, which keep a rule, for input {index}"
+                found.append(RuleBreaker("ignored-argument", what, new))
+        return found
 
     def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:
         """One call in another process; None where it gave no result."""
@@ -168,11 +194,14 @@ class ValueTrials(FileChecks):
         self._take_result(reply, output, "other integers or numbers")
         return reply
 
-    def _stayed(self, before: dict, after: dict | None, bundle: Bundle) -> bool:
-        """Is the result what it was, where the reference's on ``bundle`` is another?"""
-        if after is None or digest(before) != digest(after):
-            return False
+    def _wrong_with(self, after: dict | None, bundle: Bundle) -> str:
+        """What is wrong with a result on ``bundle``; nothing where the kernel or the reference does not take it."""
+        if after is None:
+            return ""
         try:
-            return self._failed_quietly(after, self._reference(bundle, "varied"))
+            expected = self._reference(bundle, "varied")
         except ContractError:
-            return False  # the reference refuses such values
+            return ""
+        is_finite = all(bool(torch.isfinite(t).all()) for t in floats(after["result"]))
+        is_taken = is_finite and as_finite(expected, self.base)
+        return self._worst(after, expected) if is_taken and self._failed_quietly(after, expected) else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -169,6 +169,19 @@ def items_of(tree: dict) -> Iterator[tuple[int | str, dict]]:
         yield from enumerate(tree["items"])
     elif tree["kind"] == "dict":
         yield from sorted(tree["items"].items())   # two dicts are the same whatever order they were filled in
+
+
+def bytes_of_others(items: Sequence[dict], storage: int, but: Collection[int], size: int) -> torch.Tensor:
+    """bool, (size,): which bytes of a storage hold elements of an input, and of none of those in ``but``."""
+    marks = {False: torch.zeros(size, dtype=torch.bool), True: torch.zeros(size, dtype=torch.bool)}
+    for index, node in enumerate(items):
+        for _, tensor in tensors_of(node):
+            if tensor["storage"] == storage:
+                itemsize = dtype_named(tensor["dtype"]).itemsize
+                shape, stride = (*tensor["shape"], itemsize), (*(s * itemsize for s in tensor["stride"]), 1)
+                offset = tensor["offset"] * itemsize
+                marks[index in but].as_strided(shape, stride, offset).fill_(True)
+    return marks[False] & ~marks[True]
 
 
 def outline(tree: dict) -> str:

@@ -53,7 +53,8 @@ def varied(
 ) -> tuple[Bundle, bool]:
     """A copy whose tensors went through ``change(values, generator)``; the flag says whether any byte differs.
 
-    only: indices of inputs to change. kinds: "float", or "index" for integer and boolean tensors.
+    only: indices of inputs to change. kinds: "float" for floating and complex tensors, "index" for integers and
+    booleans, "ruled" for floating tensors whose values keep a rule (structured.py), which "float" leaves alone.
     """
     new = copy(bundle, file)
     mapping = values.Mapping(new)
@@ -65,20 +66,22 @@ def varied(
         if only is not None and index not in only:
             continue
         for tensor in _leaves(value):
-            floating = tensor.dtype.is_floating_point
-            if tensor.dtype in values.PACKED or tensor.dtype.is_complex:
+            tensor, is_complex = tensor.detach(), tensor.dtype.is_complex
+            floating = tensor.dtype.is_floating_point or is_complex
+            if tensor.dtype in values.PACKED or not tensor.numel() or floating == (kinds == "index"):
                 continue
-            if not tensor.numel() or floating != (kinds == "float"):
-                continue
-            old = tensor.detach().to(generator.device)
-            if floating and change is not shuffle and is_structured(old):
+            tensor = torch.view_as_real(tensor) if is_complex else tensor
+            old = tensor.to(generator.device)
+            if floating and (kinds == "ruled" or change is not shuffle) and is_structured(old) != (kinds == "ruled"):
                 continue
             result = change(old, generator)
+            if is_complex and change is warp and not bool(old[..., 1].any()):
+                result[..., 1] = result[..., 0].flip(-1) if result.dim() > 1 else result[..., 0]  # real is no rule
             if result is not None and floating and _is_sorted(old):
                 result = result.sort(dim=-1).values  # what comes sorted is meant to be
             if result is not None and not torch.equal(_raw(result), _raw(old)):
                 # Through an expanded (stride 0) dimension the last value written wins, for every reader alike.
-                _assign(tensor.detach(), result.cpu())
+                _assign(tensor, result.cpu())
                 changed = True
     old = result = None
     if large_input:
@@ -221,6 +224,20 @@ def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return _raw(flat)[order].view(x.dtype).view(x.shape)
 
 
+def pry(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Other values than those that keep a rule: the same in another order, or larger ones where order is the rule."""
+    return warp(x, generator) if x.dim() == 0 or _is_sorted(x) else shuffle(x, generator)
+
+
+def repeat(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """A quarter of the elements take the values of others: counts and sums move, which no order does."""
+    flat = x.reshape(-1).clone()
+    places = _distinct_places(x, max(2, flat.numel() // 2), generator)
+    half = len(places) // 2
+    flat[places[:half]] = flat[places[half : 2 * half]]
+    return flat.view(x.shape)
+
+
 def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return _cast(x.to(torch.float64) * 37.0, x.dtype)
 
@@ -260,6 +277,15 @@ def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | 
     hit = torch.rand(x.shape, generator=generator, device=x.device)
     wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
     return _cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
+
+
+def empty_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One row of zeros, as padding brings, except where values are positive by their nature."""
+    if x.dim() < 2 or x.numel() < 2 * x.shape[-1] or float(x.to(torch.float64).min()) > 0:
+        return None
+    rows = x.reshape(-1, x.shape[-1]).clone()
+    rows[len(rows) // 2] = 0
+    return rows.view(x.shape)
 
 
 def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -308,6 +334,7 @@ HOSTILE = {
     "small integers (exact sums, ties)": integers,
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
+    "a row of zeros": empty_row,
 }
 
 

@@ -234,7 +234,10 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
                 _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
             )
         reason = simulated.needs_gpu or " ".join(
-            [f"no case is small enough to simulate ({large}); add one of {SIMULATE_BYTES >> 10} KiB to TEST_CASES.", *simulated.notes]
+            [
+                f"no case is small enough to simulate ({large}); add one of {SIMULATE_BYTES >> 10} KiB to TEST_CASES.",
+                *simulated.notes,
+            ]
         )
     notes = [
         *compiled.notes,
