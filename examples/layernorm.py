@@ -153,9 +153,11 @@ class RowReduction:
             x = x + self.load(mR, row, pieces).to(Float32)
             self.store(x, mH, row, pieces)
         across = functools.partial(self.across, min(self.threads, 32))
-        part = merge(count(pieces, self.elements), x, cute.zeros_like(x), across)
+        counts = cute.full_like(x, 1.0) if const_expr(self.is_exact) else count(pieces, self.elements)
+        part = merge(counts, x, cute.zeros_like(x), across)
+        bias = self.load(mB, row, pieces)  # as much as the registers hold; the weight as well would cost a CTA per SM
         statistics = self.exchange(part, sP, arrived, thread, rank)
-        weight, bias = self.load(mW, row, pieces), self.load(mB, row, pieces)  # earlier, they would take registers
+        weight = self.load(mW, row, pieces)
         if const_expr(mR is None):
             x = self.again(held, statistics[-1])
         self.store(finish(x, *statistics, self.columns, weight, bias), mY, row, pieces)
@@ -193,8 +195,8 @@ class RowReduction:
         return rT.load()
 
     def again(self, x, statistic):
-        """The elements x (E,) in float32 once more. The sign of statistic is 0, which the compiler does not know: else it
-        would keep them from before the exchange, in twice the registers, and fewer CTAs would share an SM."""
+        """The elements x (E,) in float32 again. The sign of statistic is 0, which the compiler does not know: else it
+        would keep them since before the exchange, in twice the registers, and fewer CTAs would share an SM."""
         if const_expr(x.dtype.width == 32 or self.elements % 2):
             return x.to(Float32)
         rT = cute.make_rmem_tensor(self.elements, x.dtype)

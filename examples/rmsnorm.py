@@ -182,8 +182,8 @@ class RowReduction:
         return rT.load()
 
     def again(self, x, statistic):
-        """The elements x (E,) in float32 once more. The sign of statistic is 0, which the compiler does not know: else it
-        would keep them from before the exchange, in twice the registers, and fewer CTAs would share an SM."""
+        """The elements x (E,) in float32 again. The sign of statistic is 0, which the compiler does not know: else it
+        would keep them since before the exchange, in twice the registers, and fewer CTAs would share an SM."""
         if const_expr(x.dtype.width == 32 or self.elements % 2):
             return x.to(Float32)
         rT = cute.make_rmem_tensor(self.elements, x.dtype)
