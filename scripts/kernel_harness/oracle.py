@@ -16,13 +16,13 @@ import torch
 from . import integrity, shrinking, simulation, values
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
-from .roundings import Roundings
+from .roundings import PinnedRoundings, Roundings
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
 DRAWS = 3  # runs with moved intermediate values
-TIPPED_DRAWS, TIPPED_UNIT = 8, 2.0**-21  # as many as show a coin's both sides; a long sum errs by several roundings
+TIPPED_DRAWS, TIPPED_UNIT = 16, 2.0**-21  # as many as show a coin's both sides; a long sum errs by several roundings
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
 _file: KernelFile | None = None
@@ -142,16 +142,19 @@ def rehearse() -> dict:
     return {}
 
 
-def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, unit: float = 0.0) -> dict | None:
-    """Result and changed inputs of a run in float64, every step of which moves by ``unit``; None where it fails."""
+def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, mode=None) -> dict | None:
+    """Result and changed inputs of a run in float64, under a dispatch mode if one is given; None where it fails."""
     widened = _materialise(source, widen=True, move=move)
-    with Roundings(unit) if unit else contextlib.nullcontext():
+    with mode or contextlib.nullcontext():
         result, failure, _ = _run(widened, traced=False)
     return None if failure else {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
 
 
 def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float) -> dict | None:
-    runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), unit) for _ in range(draws)]
+    mode = Roundings(unit) if unit else PinnedRoundings(FLOAT32_ROUNDING)
+    runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode)]
+    draws = DRAWS if mode.moved and not unit else draws
+    runs += [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode) for _ in range(draws - 1)]
     if unit and None in runs:
         return _moved(source, mutated, exact, 1, 0.0)
     farthest = runs[0]

@@ -28,16 +28,37 @@ ROUNDING_NAMES = """
 FUSED, ROUNDING = frozenset(FUSED_NAMES.split()), frozenset(ROUNDING_NAMES.split())
 
 
-class Roundings(TorchDispatchMode):
-    """Moves the floating results of operations by up to ``unit`` of themselves."""
+class PinnedRoundings(TorchDispatchMode):
+    """Moves float32 results by up to ``unit``: in a float64 run, those of a reference that names float32 itself, as for
+    a rotary table. What it rounds is no more exact than a kernel's own."""
+
+    dtypes: tuple = (torch.float32, torch.complex64)
 
     def __init__(self, unit: float):
         super().__init__()
-        self.unit = unit
+        self.unit, self.moved = unit, False
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # PyTorch's wrapper against torch.compile would import it: two seconds of every verification
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        rounds = func.overloadpacket.__name__.rstrip("_") in ROUNDING
+        if rounds and isinstance(result, torch.Tensor) and result.dtype in self.dtypes:
+            self._move(result)
+        return result
+
+    def _move(self, result: torch.Tensor) -> None:
+        self.moved = True
+        spread = torch.rand(result.shape, dtype=result.real.dtype, device=result.device)
+        result.mul_(spread.mul_(2 * self.unit).add_(1 - self.unit))
+
+
+class Roundings(PinnedRoundings):
+    """Moves the floating results of all operations by up to ``unit`` of themselves."""
+
+    dtypes = (torch.float64, torch.float32, torch.bfloat16, torch.float16, torch.complex128, torch.complex64)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func.overloadpacket.__name__
@@ -47,12 +68,4 @@ class Roundings(TorchDispatchMode):
                 result = steps(*args, **(kwargs or {}))
             if result is not NotImplemented:
                 return result
-        result = func(*args, **(kwargs or {}))
-        if name.rstrip("_") in ROUNDING and isinstance(result, torch.Tensor):
-            self._move(result)
-        return result
-
-    def _move(self, result: torch.Tensor) -> None:
-        if result.dtype.is_floating_point or result.dtype.is_complex:
-            spread = torch.rand(result.shape, dtype=result.real.dtype, device=result.device)
-            result.mul_(spread.mul_(2 * self.unit).add_(1 - self.unit))
+        return super().__torch_dispatch__(func, types, args, kwargs)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.roundings import Roundings
+from kernel_harness.roundings import PinnedRoundings, Roundings
 
 pytestmark = pytest.mark.cpu
 UNIT = 2.0**-24
@@ -51,3 +51,14 @@ def test_results_in_place_move_too():
         return total
 
     assert moved(accumulate, torch.ones(64, dtype=torch.float64)) > 1
+
+
+def test_only_what_names_float32_moves_in_a_float64_run():
+    x = torch.linspace(1, 2, 64, dtype=torch.float64)
+    with PinnedRoundings(UNIT) as mode:
+        exact = x.sin()
+        assert torch.equal(exact, x.sin())
+        assert not mode.moved
+        table = x.float().sin()
+        assert mode.moved
+        assert 0 < float((table - x.float().double().sin()).abs().max()) < 4 * UNIT
