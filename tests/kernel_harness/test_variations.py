@@ -49,7 +49,7 @@ def test_warp_leaves_integers_infinities_and_scalars_alone(tmp_path):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float64], ids=str)
 def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
-    x = torch.randn(512).to(dtype)
+    x = torch.randn(32, 16).to(dtype)
     for number, change in enumerate(variations.HOSTILE.values()):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -157,3 +157,43 @@ def test_packed_floats_are_left_alone(tmp_path):
 
     assert not changed
     assert torch.equal(y.view(torch.uint8), x.view(torch.uint8))
+
+
+def test_complex_numbers_are_varied_and_real_ones_get_an_imaginary_part(tmp_path):
+    (y,), changed = vary([torch.randn(8, 16).to(torch.complex64)], tmp_path, variations.warp)
+
+    assert changed
+    assert bool((y.imag != 0).all())
+
+
+def test_values_that_keep_a_rule_change_only_where_that_is_asked_for(tmp_path):
+    positions, weights = torch.arange(16.0), torch.randn(16)
+    folders = [tmp_path / name for name in ("float", "ruled")]
+    for folder in folders:
+        folder.mkdir()
+
+    (kept, warped), _ = vary([positions, weights], folders[0], variations.warp)
+    (moved, same), _ = vary([positions, weights], folders[1], variations.pry, kinds="ruled")
+
+    assert torch.equal(kept, positions)
+    assert not torch.equal(warped, weights)
+    assert not torch.equal(moved, positions)
+    assert bool((moved.diff() > 0).all())  # what is sorted stays so
+    assert torch.equal(same, weights)
+
+
+def test_repeated_integers_are_some_of_the_old_ones_with_another_histogram(tmp_path):
+    x = torch.arange(64)
+
+    (y,), changed = vary([x], tmp_path, variations.repeat, kinds="index")
+
+    assert changed
+    assert set(y.tolist()) < set(x.tolist())
+
+
+def test_an_empty_row_is_one_row_of_zeros_and_none_where_values_are_positive(tmp_path):
+    (y, scales), changed = vary([torch.randn(9, 5), torch.rand(9, 5) + 0.1], tmp_path, variations.empty_row)
+
+    assert changed
+    assert int((y == 0).all(1).sum()) == 1
+    assert bool((scales > 0).all())
