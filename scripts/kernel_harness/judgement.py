@@ -239,7 +239,7 @@ class CaseJudge:
                 changes &= values.bytes_of_others(source.tree["items"], index, may_change, len(changes))
             changed = int(changes.sum())
             if changed:
-                owner = owner_of(source.tree, index)
+                owner = owner_of(source.tree, index, may_change)
                 self.outcome.add(
                     "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
                 )

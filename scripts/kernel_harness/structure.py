@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Collection
 
 import torch
 
@@ -110,9 +111,9 @@ def rms(tensor: torch.Tensor) -> float:
     return float(torch.where(torch.isfinite(wide), wide, 0.0).square().mean().sqrt())
 
 
-def owner_of(tree: dict, storage: int) -> str:
+def owner_of(tree: dict, storage: int, but: Collection[int] = ()) -> str:
     for index, item in enumerate(tree["items"]):
         for path, node in values.tensors_of(item):
-            if node["storage"] == storage:
+            if node["storage"] == storage and index not in but:
                 return f"{index}{path}"
     return "?"
