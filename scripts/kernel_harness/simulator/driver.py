@@ -16,11 +16,13 @@ import importlib.util
 import os
 import sys
 import tempfile
+import unittest.mock
 import weakref
 
 import numpy as np
 
 from .findings import SimulationError
+from .host import DEVICE_ATTRIBUTES
 from .memory import Memory
 from .simulate import WAVE_LANES, simulate
 
@@ -48,9 +50,11 @@ class SimulatedDevice:
     `launches` lists their reports, `findings` the findings of all of them.
     profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
     registers_of: (cubin, kernel name) -> registers per thread of a compiled kernel, for the rules that depend on them.
+    multiprocessors: what the host code is told; with few, the CTAs of a persistent kernel take several tiles each.
     """
 
-    def __init__(self, profile=None, wave_lanes=WAVE_LANES, registers_of=None):
+    def __init__(self, profile=None, wave_lanes=WAVE_LANES, registers_of=None, multiprocessors=132):
+        self.multiprocessors = multiprocessors
         self.launches, self.profile, self.wave_lanes = [], profile, wave_lanes
         self.registers_of = registers_of or (lambda cubin, kernel: None)
         self.arguments = []  # tensors given to the compiled function that runs: (label, tensor)
@@ -67,6 +71,8 @@ class SimulatedDevice:
         from . import cuda_device, dsl_device, torch_device
 
         self._exit = contextlib.ExitStack()
+        attributes = {16: self.multiprocessors}  # cudaDevAttrMultiProcessorCount
+        self._exit.enter_context(unittest.mock.patch.dict(DEVICE_ATTRIBUTES, attributes))
         self._exit.enter_context(dsl_device.active(self))
         self._exit.enter_context(torch_device.pretend_cuda(self))
         self._exit.enter_context(cuda_device.active(self))

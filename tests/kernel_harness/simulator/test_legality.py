@@ -229,6 +229,19 @@ ld.global.b32 x1, [w1]; st.global.b32 [w0], x1; ret; }
 """
 
 
+def test_the_host_code_may_be_told_of_a_small_gpu(monkeypatch):
+    import torch
+    from kernel_harness.simulator import driver
+
+    monkeypatch.setenv("CUTE_DSL_ARCH", "sm_90a")
+    seen = []
+    for options in ({"multiprocessors": 2}, {}):
+        with driver.SimulatedDevice(**options):
+            seen.append(torch.cuda.get_device_properties(0).multi_processor_count)
+
+    assert seen == [2, 132]
+
+
 @pytest.mark.parametrize(("waits", "overlaps", "found"), [(False, True, True), (True, True, False), (False, False, False)])
 def test_dependent_launch_that_does_not_wait(waits, overlaps, found):
     """b = a, then c = b: the second launch may start early, and must wait before it reads b."""
