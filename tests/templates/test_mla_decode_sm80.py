@@ -1,4 +1,4 @@
-"""templates/mla_decode_sm80.py in the PTX simulator: ragged and empty sequences, one stretch, several and their merge."""
+"""templates/mla_decode_sm80.py in the PTX simulator: ragged and empty sequences, one stretch and several merged."""
 
 import subprocess
 import sys
