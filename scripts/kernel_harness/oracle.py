@@ -153,12 +153,14 @@ def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, mode
 def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float) -> dict | None:
     mode = Roundings(unit) if unit else PinnedRoundings(FLOAT32_ROUNDING)
     runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode)]
+    if runs[0] is None and not unit:  # not every operation runs under a dispatch mode
+        return _widened(source, mutated, FLOAT32_ROUNDING)
     draws = DRAWS if mode.moved and not unit else draws
     runs += [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode) for _ in range(draws - 1)]
     if unit and None in runs:
         return _moved(source, mutated, exact, 1, 0.0)
     farthest = runs[0]
-    for run in runs[1:]:
+    for run in filter(None, runs[1:]):
         farthest = _farthest(farthest, run, exact)
     return farthest
 
