@@ -67,6 +67,9 @@ NEEDED = [
     ("b4_ring_of_four", ("earlier-result",)),
     ("a3_dispatch_mode_left", ("state",)),
     ("a9_argv_and_parent", ("sniffing",)),
+    ("d2_positions_ignored", ("ignored-argument",)),
+    ("d2_alpha_in_the_wrong_place", ("other-values",)),
+    ("c3_writes_beside_what_it_declares", ("input-mutation",)),
     ("c5_outputs_share_storage", ("aliasing",)),
     ("c6_write_past_the_end", ("guard-zone",)),
 ]

@@ -130,10 +130,11 @@ def forgiven(result: torch.Tensor, expected: Expected, tipped: torch.Tensor) -> 
     reference went when its steps moved by a few roundings."""
     y, native, far = (real(t) for t in (result, expected.native, tipped))
     golden = real(expected.golden) if expected.golden is not None else native
-    wide = [t.to(torch.float64) for t in (y, golden, far)]
-    slack = TIPPED_SLACK if y.dtype.is_floating_point else 0.0  # another index, or code, is right only as it came
-    decided = (wide[0] - wide[1]).abs() <= slack * (wide[2] - wide[1]).abs()
-    decided |= y == far
+    if y.dtype.is_floating_point:
+        wide_y, exact, wide_far = (t.to(torch.float64) for t in (y, golden, far))
+        decided = (wide_y - exact).abs() <= TIPPED_SLACK * (wide_far - exact).abs()
+    else:
+        decided = y == far  # another index, or code, is right only as it came
     merged = torch.where(decided, native, y)
     return torch.view_as_complex(merged) if result.dtype.is_complex else merged
 

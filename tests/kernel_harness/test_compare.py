@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from kernel_harness.compare import Expected, Tolerance, compare, reference_deviation
+from kernel_harness.compare import Expected, Tolerance, compare, forgiven, reference_deviation
 from kernel_harness.null_kernels import null_results
 
 pytestmark = pytest.mark.cpu
@@ -179,3 +179,23 @@ def test_an_8_bit_quantiser_may_meet_a_tie_of_its_own(dtype, step, places, passe
     result[:places] += step
 
     assert compare("", result, Expected(native, native.clone(), native.clone())).passed is passes
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.complex64], ids=str)
+def test_a_step_that_the_reference_tips_over_is_forgiven_and_no_other(dtype):
+    golden = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    tipped = torch.tensor([1.0, 2.5, 3.0, 4.0], dtype=torch.float64)
+    result = torch.tensor([1.0, 2.5, 3.5, 4.0]).to(dtype)
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+
+    taken = forgiven(result, Expected(golden.to(dtype), golden.to(wide)), tipped.to(wide))
+
+    assert taken.dtype is dtype
+    assert taken.to(wide).real.tolist() == [1.0, 2.0, 3.5, 4.0]
+
+
+def test_a_large_integer_is_forgiven_only_as_the_reference_tips_it():
+    native = torch.full((3,), 1 << 60)  # float64 cannot tell it from the next ones
+    tipped, result = native + torch.tensor([0, 1, 1]), native + torch.tensor([1, 1, 2])
+
+    assert (forgiven(result, Expected(native, native), tipped) - native).tolist() == [1, 0, 2]

@@ -16,13 +16,12 @@ import importlib.util
 import os
 import sys
 import tempfile
-import unittest.mock
 import weakref
 
 import numpy as np
 
 from .findings import SimulationError
-from .host import DEVICE_ATTRIBUTES
+from .host import DEVICE_ATTRIBUTES, SM_COUNT
 from .memory import Memory
 from .simulate import WAVE_LANES, simulate
 
@@ -53,8 +52,8 @@ class SimulatedDevice:
     multiprocessors: what the host code is told; with few, the CTAs of a persistent kernel take several tiles each.
     """
 
-    def __init__(self, profile=None, wave_lanes=WAVE_LANES, registers_of=None, multiprocessors=132):
-        self.multiprocessors = multiprocessors
+    def __init__(self, profile=None, wave_lanes=WAVE_LANES, registers_of=None, multiprocessors=None):
+        self.multiprocessors = multiprocessors or DEVICE_ATTRIBUTES[SM_COUNT]
         self.launches, self.profile, self.wave_lanes = [], profile, wave_lanes
         self.registers_of = registers_of or (lambda cubin, kernel: None)
         self.arguments = []  # tensors given to the compiled function that runs: (label, tensor)
@@ -71,8 +70,8 @@ class SimulatedDevice:
         from . import cuda_device, dsl_device, torch_device
 
         self._exit = contextlib.ExitStack()
-        attributes = {16: self.multiprocessors}  # cudaDevAttrMultiProcessorCount
-        self._exit.enter_context(unittest.mock.patch.dict(DEVICE_ATTRIBUTES, attributes))
+        self._exit.callback(DEVICE_ATTRIBUTES.update, {SM_COUNT: DEVICE_ATTRIBUTES[SM_COUNT]})
+        DEVICE_ATTRIBUTES[SM_COUNT] = self.multiprocessors
         self._exit.enter_context(dsl_device.active(self))
         self._exit.enter_context(torch_device.pretend_cuda(self))
         self._exit.enter_context(cuda_device.active(self))

@@ -16,13 +16,14 @@ from .legality import LaunchOptions
 from .tensor_copies import TensorMap
 
 _TYPES = {"ptr": ctypes.c_void_p, "i32": ctypes.c_int32, "i64": ctypes.c_int64, "void": None}
+SM_COUNT = 16  # cudaDevAttrMultiProcessorCount
 # cudaDeviceAttr -> value of an H200, for those that launch code asks for.
 DEVICE_ATTRIBUTES = {
     1: 1024,
     8: 49152,
     10: 32,
     12: 65536,
-    16: 132,
+    SM_COUNT: 132,
     39: 2048,
     75: 9,
     76: 0,
