@@ -13,8 +13,9 @@ pytestmark = pytest.mark.compile
 def test_small_cases_are_right():
     command = [sys.executable, ROOT / "scripts" / "verify_kernel.py", ROOT / "templates" / "mla_decode_sm80.py"]
     options = ["--simulate", "--arch", "sm_80", "--level", "quick", "--format", "plain"]
+    cases = ["--case", "tiny", "--case", "split"]
 
-    run = subprocess.run([*command, *options, "--case", "tiny", "--case", "split"], capture_output=True, text=True, check=False)
+    run = subprocess.run([*command, *options, *cases], capture_output=True, text=True, check=False)
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
