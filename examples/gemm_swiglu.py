@@ -16,7 +16,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import Float32, Int32, const_expr, pipeline
+from cutlass import Float32, Int32, Int64, const_expr, pipeline
 from cutlass.block import block_copy
 from cutlass.cute.nvgpu import cpasync, warp, warpgroup
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
@@ -76,26 +76,26 @@ class Config(NamedTuple):
 
 
 CONFIGS = (
-    *(Config((64, 16), split=split, ctas=2, swap=True) for split in (1, 2, 4)), Config((128, 16), ctas=2, swap=True),
-    Config((64, 64)), Config((64, 64), split=2), Config((64, 64), split=4, ctas=2), Config((64, 128)),
-    Config((64, 256)), Config((128, 64)), Config((128, 64), split=2), Config((128, 80), split=4), Config((128, 128)),
-    Config((128, 128), (2, 1)), Config((128, 176), (2, 1)), Config((128, 192), (2, 1)), Config((128, 224), (2, 1)),
-    Config((128, 224), (1, 2)), Config((128, 256), (2, 1)),
+    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32) for split in (1, 2, 4)),
+    Config((64, 64)), Config((64, 64), split=2), Config((64, 128)), Config((64, 128), split=2, swap=True),
+    Config((64, 128), split=4), Config((64, 256)), Config((128, 64)), Config((128, 80), split=4), Config((128, 128)),
+    Config((128, 128), (2, 1)), Config((128, 176), (2, 1)), Config((128, 192), (2, 1)), Config((128, 224)),
+    Config((128, 224), (2, 1)), Config((128, 256), (2, 1)), Config((256, 176), (1, 2)),
 )
 TUNING_SPACE = {"config": CONFIGS}
 
 
 def estimate_us(config, m, n, batch, k_tiles, sms):
-    """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, or bytes
+    """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, and bytes
     at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
-    waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11)))  # 4 do not fill a GPC
-    crowding = ctas**1.6 if tiles * size > sms else 1
-    compute = waves * -(-k_tiles // split) * (max(0.044 * bM * bN, 3.4 * (bM + bN)) + 27) * crowding / 1755
-    dram = (m + n) * batch * k_tiles * 128 / 4.1e6 / min(1, 1.6 * min(tiles * size, sms) / sms)
-    return 3.2 + max(compute, dram) + waves * bM * bN / 13700 + 1.4 * (split > 1)
+    waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
+    crowding = ctas if tiles * size > sms else 1
+    compute = waves * -(-k_tiles // split) * (max(0.032 * bM * bN, 1.13 * (bM + bN)) + 78) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 4.25e6 / min(1, 5 * tiles * size / sms)
+    return 2.35 + (compute**3 + dram**3) ** (1 / 3) + waves * bM * bN / 26000 + 0.9 * (split > 1)
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -131,7 +131,11 @@ class Gemm:
         is_strided = not all(cute.is_static(mE.stride[1]) for mE in extras)  # their addresses take registers
         eN = 16 if self.split > 1 or is_strided or bN // FOLD % 32 else 32
         self.epi, self.box = (64 * self.consumers, eN), (16, eN)  # what all consumers, and one warp, store at a time
+        self.subtiles = bM * bN // FOLD // math.prod(self.epi)
+        self.share = -(-self.subtiles // self.split)  # sub-tiles that a CTA finishes
+        self.sums = self.share * math.prod(self.epi) * FOLD // self.threads  # accumulators of a thread in them
         epi_bytes = 2 * len(outs) * self.epi[0] * eN * self.out_dtype.width // 8
+        epi_bytes += 4 * self.split * self.sums * self.threads * (self.split > 1)
         self.stages = min(12, (228 * 1024 // self.ctas - 2048 - epi_bytes) // ((bM + bN) * 128))
         assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
         sA = sm90.make_smem_layout_a(major_a, (bM, bN, self.bK), dtype, self.stages)
@@ -183,6 +187,18 @@ class Gemm:
         sB = cute.make_tensor(cute.recast_ptr(ring + self.stages * bM * 128, sB_layout.inner, self.dtype),
                               sB_layout.outer)  # (bN, bK, stages)
         sDs = [smem.allocate_tensor(self.out_dtype, sD_layout.outer, 1024, swizzle=sD_layout.inner) for _ in tma_outs]
+        _, _, z = cute.arch.block_idx()
+        rank = z % self.split
+        if const_expr(self.split > 1):
+            # (4, sums / 4, threads, split): what the CTAs of the cluster have of this CTA's share
+            parts = cute.make_ordered_layout((4, self.sums // 4, self.threads, self.split), order=(0, 2, 1, 3))
+            sP, arrived = smem.allocate_tensor(Float32, parts, 16), smem.allocate_array(Int64, 1)
+            if warp_idx == 0 and cute.arch.lane_idx() == 0:
+                mine = cutlass.max(0, cutlass.min(self.share, self.subtiles - rank * self.share))
+                cute.arch.mbarrier_init(arrived, 1)
+                cute.arch.mbarrier_init_fence()
+                cute.arch.mbarrier_arrive_and_expect_tx(arrived, cute.size(sP) // self.share * 4 * mine)
+            cute.arch.cluster_arrive_relaxed()
 
         agents = [pipeline.CooperativeGroup(pipeline.Agent.Thread, threads) for threads in (1, self.threads)]
         producer, consumer = pipeline.PipelineTmaAsync.create(
@@ -192,9 +208,8 @@ class Gemm:
 
         tiles_m, tiles_n = cute.ceil_div(mA.shape[0], bM * cM), cute.ceil_div(mB.shape[0], bN * cN)
         tiles, k_tiles = tiles_m * tiles_n * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
-        _, _, z = cute.arch.block_idx()
         _, _, depth = cute.arch.grid_dim()
-        rank, first, step = z % self.split, z // self.split, depth // self.split
+        first, step = z // self.split, depth // self.split
         k_first, k_last = k_tiles * rank // self.split, k_tiles * (rank + 1) // self.split
 
         if warp_idx < 4:
@@ -212,6 +227,8 @@ class Gemm:
                                        cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier,
                                        tma_multicast={"cluster_shape": self.cluster, "multicast_dim": along})
                 producer.tail()
+            if const_expr(self.split > 1):
+                cute.arch.cluster_wait()
         else:
             if const_expr(self.consumers == 2 and self.ctas == 1):
                 cute.arch.setmaxregister_increase(240)
@@ -225,8 +242,6 @@ class Gemm:
             r2s = cute.make_tiled_copy_S(store, cute.make_tiled_copy_C_atom(store, tiled_mma)).get_slice(thread)
             tDcD = r2s.partition_S(cute.make_identity_tensor(self.epi))  # this thread's (m, n) in a sub-tile
             values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(bN // FOLD // eN)
-            subtiles = const_expr(bM // eM * subtiles_n)
-            share = const_expr(-(-subtiles // self.split))  # sub-tiles that this CTA finishes
 
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n, batch = self.locate(t, tiles_m, tiles_n)
@@ -247,10 +262,10 @@ class Gemm:
                 warpgroup.wait_group(0)
                 behind.release()
 
-                sums = acc if const_expr(self.split == 1) else self.exchange(acc, ring, share, rank, thread)
-                for e in cutlass.range_constexpr(share):
-                    sub = rank * share + e
-                    if const_expr(self.split == 1) or sub < subtiles:
+                sums = acc if const_expr(self.split == 1) else self.exchange(acc, sP, arrived, rank, thread)
+                for e in cutlass.range_constexpr(self.share):
+                    sub = rank * self.share + e
+                    if const_expr(self.split == 1) or sub < self.subtiles:
                         crd = (m * (bM // eM) + sub // subtiles_n, n * subtiles_n + sub % subtiles_n)
                         rEs = [self.load(mE, crd, batch, r2s, tDcD) for mE in extras]
                         rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
@@ -261,7 +276,7 @@ class Gemm:
                             for rD, element in zip(rDs, elements, strict=True):
                                 rD[v] = element
                         # Two buffers take turns; after an odd number of sub-tiles the next tile starts on the last one.
-                        cute.arch.cp_async_bulk_wait_group(1 if e > 0 or share % 2 == 0 else 0, read=True)
+                        cute.arch.cp_async_bulk_wait_group(1 if e > 0 or self.share % 2 == 0 else 0, read=True)
                         cute.arch.sync_warp()
                         for rD, sD in zip(rDs, sDs, strict=True):
                             rO = cute.make_rmem_tensor(tDcD.shape, self.out_dtype)
@@ -275,31 +290,23 @@ class Gemm:
                             gBox = cute.local_tile(mD[None, None, batch], self.box, box)
                             block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
                         cute.arch.cp_async_bulk_commit_group()
-            if const_expr(self.split > 1):  # the others may still be reading this CTA's sums
-                cute.arch.cluster_arrive()
-                cute.arch.cluster_wait()
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 
     @cute.jit
-    def exchange(self, acc, ring, share, rank, thread):
-        """The accumulators of this CTA's share of the sub-tiles, summed over the cluster in the order of the ranks.
-        They pass through the stages, which this CTA has read."""
-        pipeline.NamedBarrier(barrier_id=1, num_threads=self.threads).arrive_and_wait()  # and its other warpgroup
-        layout = cute.make_layout((4, cute.size(acc) // 4, self.threads), stride=(1, 4 * self.threads, 4))
-        sP = cute.make_tensor(cute.recast_ptr(ring, dtype=Float32), layout)  # (4, accumulators / 4, threads)
-        for i in cutlass.range_constexpr(cute.size(acc) // 4):
-            cute.autovec_copy(cute.make_tensor(acc.iterator + 4 * i, 4), sP[None, i, thread])
-        cute.arch.cluster_arrive()
-        cute.arch.cluster_wait()
-        count = const_expr(share * self.epi[0] * self.epi[1] * FOLD // self.threads)
-        assert count * self.split * self.threads <= self.stages * sum(self.tile) * 32, "reads stay in the ring"
-        sums, part = cute.make_rmem_tensor(count, Float32), cute.make_rmem_tensor(count, Float32)
+    def exchange(self, acc, sP, arrived, rank, thread):
+        """The accumulators of this CTA's share of the sub-tiles, summed over the cluster in the order of the ranks."""
+        cute.arch.cluster_wait()  # until every CTA has its barrier
+        for at in cutlass.range_constexpr(0, cute.size(acc), 4):
+            owner, i = const_expr(at // self.sums), const_expr(at % self.sums // 4)
+            words = tuple(acc[at + j].bitcast(Int32) for j in range(4))
+            cute.arch.store_async_dsmem(sP[None, i, thread, rank].iterator, words, arrived, owner)
+        cute.arch.mbarrier_wait(arrived, 0)
+        sums, part = cute.make_rmem_tensor(self.sums, Float32), cute.make_rmem_tensor(self.sums, Float32)
         sums.fill(0.0)
         for peer in cutlass.range_constexpr(self.split):
-            theirs = cute.make_tensor(cute.arch.map_dsmem_ptr(sP.iterator, peer), layout)
-            for i in cutlass.range_constexpr(count // 4):
-                theirs_i = theirs[None, rank * (count // 4) + i, thread]
-                cute.autovec_copy(theirs_i, cute.make_tensor(part.iterator + 4 * i, 4))
+            for i in cutlass.range_constexpr(self.sums // 4):
+                if rank * self.sums + 4 * i < cute.size(acc):
+                    cute.autovec_copy(sP[None, i, thread, peer], cute.make_tensor(part.iterator + 4 * i, 4))
             sums.store(sums.load() + part.load())
         return sums
 

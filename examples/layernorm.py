@@ -3,8 +3,9 @@
 Idea      A row stays in registers between its one read and its one write. Each warp reduces its part by shuffles; the
           parts meet once, in the shared memory of every CTA that works on the row: a cluster of them when it is long.
 Layout    A row belongs to `threads` threads of each CTA of its cluster, `vectors` 16-byte vectors each, neighbouring
-          vectors to neighbouring threads. A row that starts off 16 bytes (odd N) is cut at the vector boundaries of
-          memory; the few elements before the first and after the last go one to a thread.
+          vectors to neighbouring threads; of short rows, they take several. A row that starts off 16 bytes (odd N) is
+          cut at the vector boundaries of memory; the few elements before the first and after the last go one to a
+          thread.
 Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat16; less than 2^31 rows at any stride,
           1 to 262144 contiguous columns, compiled in. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/layernorm.py
@@ -91,7 +92,8 @@ DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.
 
 @functools.cache
 def _configure(rows, columns, vector):
-    """(threads of a CTA on one row, vectors of a thread, rows of a CTA, CTAs on one row): small CTAs, no padding."""
+    """(threads of a CTA on one row, vectors of a thread, rows that a CTA works on at once, CTAs on one row, rows that
+    each thread works on): small CTAs, no padding."""
     arch = os.environ.get("CUTE_DSL_ARCH") or "sm_{}{}".format(*torch.cuda.get_device_capability())
     largest = {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8)
     cluster = 1
@@ -101,13 +103,13 @@ def _configure(rows, columns, vector):
     vectors = -(-columns // (vector * cluster))
     if vectors <= 64:
         threads = 1 << ((vectors + 1) // 2 - 1).bit_length()
-        return threads, -(-vectors // threads), 128 // threads, 1
+        return threads, -(-vectors // threads), 128 // threads, 1, 2  # of two rows, more bytes are in flight
     limits = (512 if cluster == 1 else 256, 4)  # threads at most, vectors at least
     ladder = [(-(-vectors // (32 * v)) * 32, v) for v in range(limits[1], 64 // vector + 1)]
     threads, v = min(ladder, key=lambda rung: ((rung[0] > limits[0]) + (rung[0] > 512), rung[0] * rung[1], rung[1]))
     if threads > 512:
         raise ValueError(f"{columns} columns need thread block clusters, which {arch} lacks: use sm_90 or newer")
-    return threads, v, 1, cluster
+    return threads, v, 1, cluster, 1
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -116,8 +118,9 @@ def _configure(rows, columns, vector):
 class RowReduction:
     """mY[m, :] = finish(mX[m, :]). has_edges: the rows of all (M, N) tensors start off 16 bytes, equally."""
 
-    def __init__(self, columns, vector, has_edges, threads, vectors, rows, cluster):
+    def __init__(self, columns, vector, has_edges, threads, vectors, rows, cluster, batch):
         self.columns, self.vector, self.has_edges = columns, vector, has_edges
+        self.batch = 1 if has_edges else batch  # as the edges of two rows differ
         self.threads, self.vectors, self.rows, self.cluster = threads, vectors, rows, cluster
         self.is_exact = not has_edges and columns == threads * vectors * vector * cluster
         self.elements = vectors * vector + has_edges  # of a thread
@@ -125,7 +128,8 @@ class RowReduction:
 
     @cute.jit
     def __call__(self, mX, mW, mB, mR, mY, mH, stream: cuda.CUstream):  # EDIT: the tensors, here and below
-        grid, block = cute.ceil_div(cute.size(mX, mode=[0]), self.rows) * self.cluster, self.threads * self.rows
+        grid = cute.ceil_div(cute.size(mX, mode=[0]), self.rows * self.batch) * self.cluster
+        block = self.threads * self.rows
         cluster = (self.cluster, 1, 1) if const_expr(self.cluster > 1) else None
         tensors = (mX, mW, mB, mR, mY, mH)
         self.kernel(*tensors).launch(grid=(grid, 1, 1), block=(block, 1, 1), cluster=cluster, stream=stream)
@@ -134,7 +138,8 @@ class RowReduction:
     def kernel(self, mX: cute.Tensor, mW: cute.Tensor, mB: cute.Tensor, mR, mY: cute.Tensor, mH):
         thread, _, _ = cute.arch.thread_idx()
         block, _, _ = cute.arch.block_idx()
-        row, rank = Int64(block // self.cluster) * self.rows + thread // self.threads, block % self.cluster
+        rank, first = block % self.cluster, Int64(block // self.cluster) * self.rows * self.batch
+        rows = [first + b * self.rows + thread // self.threads for b in range(self.batch)]  # of this thread
         smem = cutlass.memory.SmemAllocator()
         parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.warps * self.cluster, self.rows))
         sP = smem.allocate_tensor(Float32, parts, 16)  # (K, P, R) statistics of the parts of each row
@@ -146,26 +151,27 @@ class RowReduction:
                 cute.arch.mbarrier_arrive_and_expect_tx(arrived, 4 * cute.size(sP))
             cute.arch.cluster_arrive_relaxed()
 
-        pieces = self.split(mX, row, rank, thread % self.threads)
-        held = self.load(mX, row, pieces)  # EDIT: load, finish and store what the operation needs
-        x = held.to(Float32)  # (E)
-        if const_expr(mR is not None):
-            x = x + self.load(mR, row, pieces).to(Float32)
-            self.store(x, mH, row, pieces)
+        pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
+        held = [self.load(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store what it takes
         across = functools.partial(self.across, min(self.threads, 32))
-        counts = cute.full_like(x, 1.0) if const_expr(self.is_exact) else count(pieces, self.elements)
-        part = merge(counts, x, cute.zeros_like(x), across)
-        bias = self.load(mB, row, pieces)  # as much as the registers hold; the weight as well would cost a CTA per SM
-        statistics = self.exchange(part, sP, arrived, thread, rank)
-        weight = self.load(mW, row, pieces)
-        if const_expr(mR is None):
-            x = self.again(held, statistics[-1])
-        self.store(finish(x, *statistics, self.columns, weight, bias), mY, row, pieces)
+        xs, parts = [x.to(Float32) for x in held], []  # (E) each
+        for b in cutlass.range_constexpr(self.batch):
+            if const_expr(mR is not None):
+                xs[b] = xs[b] + self.load(mR, rows[b], pieces[b]).to(Float32)
+                self.store(xs[b], mH, rows[b], pieces[b])
+            counts = cute.full_like(xs[b], 1.0) if const_expr(self.is_exact) else count(pieces[b], self.elements)
+            parts.append(merge(counts, xs[b], cute.zeros_like(xs[b]), across))
+        bias = self.load(mB, rows[0], pieces[0])  # all that the registers hold; the weight too would cost a CTA per SM
+        statistics = [self.exchange(part, sP, arrived, thread, rank) for part in parts]
+        weight = self.load(mW, rows[0], pieces[0])
+        for b in cutlass.range_constexpr(self.batch):
+            x = self.again(held[b], statistics[b][-1]) if const_expr(mR is None) else xs[b]
+            self.store(finish(x, *statistics[b], self.columns, weight, bias), mY, rows[b], pieces[b])
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
         head, length = 0, self.vector
-        has_row = self.rows == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
+        has_row = self.rows * self.batch == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
         if self.has_edges:
             head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8)
         first = head + cute.assume((rank * self.vectors * self.threads + lane) * length, divby=length)
