@@ -20,6 +20,9 @@ LIBRARY_NAMES = (
     "nvjet",
     "cutlass_80",
     "void cutlass::Kernel",
+    "void cutlass::device_kernel<at::",
+    "_ZN7cutlass13device_kernelIN2at",  # names too long to be demangled
+    "_ZN2at",
     "cudnn",
     "void cudnn",
     "void gemv",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from pathlib import Path
 
@@ -272,6 +273,7 @@ class CaseJudge:
     ) -> list[Comparison]:
         native = expected["native"]
         anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
+        inputs = sum(math.prod(node["shape"]) for _, node in values.tensors_of(expected["bundle"].tree))
         outcomes = []
         kernel_tree = result.bundle.tree["items"]
         for part in ("result", "mutated"):
@@ -285,7 +287,8 @@ class CaseJudge:
                 if node["shape"] != got[path]["shape"] or node["dtype"] != got[path]["dtype"]:
                     continue
                 tensors = {kind: part_of(mapping, part, path) if mapping else None for kind, mapping in anchors.items()}
-                target = Expected(part_of(native, part, path), **tensors)
+                terms = inputs / max(1, math.prod(node["shape"]))
+                target = Expected(part_of(native, part, path), **tensors, terms=terms)
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
                 if tipped:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from . import values, variations
+from . import compare, values, variations
 from .contract import ContractError
 from .device_trials import DeviceTrials
 from .structure import digest, finite
@@ -30,6 +30,12 @@ BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BE
 def gpu_here() -> bool:
     """Can this process, and so its workers, use a GPU?"""
     return torch.cuda.is_available()
+
+
+def warm_up() -> None:
+    """Make this process's CUDA context and load the kernels of a comparison, while the workers import the file."""
+    x = torch.ones(1024, dtype=torch.bfloat16)
+    compare.compare("", x, compare.Expected(x, x.double(), x.double()), device="cuda")
 
 
 class CaseTrials(DeviceTrials):
@@ -64,10 +70,10 @@ class CaseTrials(DeviceTrials):
             facts["simulated_bytes"] = max(facts.get("simulated_bytes", 0), size)
         expected = self.base = self._reference(first, "first")
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
-        if self.on_gpu and self.thorough and judge.full:
-            judge.rehearse()
         if self.thorough:
             self._ask_what_it_refuses(first, expected)
+        if self.on_gpu and self.thorough and judge.full:
+            judge.rehearse()
         work = self._working_copy(first)
         reply = self._call(
             "first inputs",

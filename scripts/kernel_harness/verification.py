@@ -167,6 +167,7 @@ class Judge:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
             if self.full and (os.cpu_count() or 1) >= ROOMY_CORES:
                 self.start_another(interpret=False)  # so that its import is over when other trials run
+            trials.warm_up()
         declared = self.ask_oracle_answer("load")
         self.declared = declared
         if "contract" in declared:

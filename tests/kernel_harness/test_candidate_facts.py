@@ -104,3 +104,10 @@ def test_a_kernel_that_pytorch_launches_itself_is_no_launch_of_the_file(tmp_path
     _, facts = tracing.trace_call(names["operator"], [1], tmp_path / "kernel.py")
 
     assert facts["dsl"] == found
+
+
+@pytest.mark.parametrize(("name", "library"), [
+    ("_ZN7cutlass13device_kernelIN2at4cuda6detail25enable_3x_kernel_for_sm9xINS_4gemm6kernel", True),
+    ("_ZN7cutlass13device_kernelIN4mine6KernelEEEvNT_6ParamsE", False), ("_Z6kernelN2at15PhiloxCudaStateE", False)])
+def test_a_kernel_of_pytorch_is_known_by_its_mangled_name(name, library):
+    assert census.of_library(name, []) is library

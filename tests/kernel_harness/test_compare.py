@@ -199,3 +199,22 @@ def test_a_large_integer_is_forgiven_only_as_the_reference_tips_it():
     tipped, result = native + torch.tensor([0, 1, 1]), native + torch.tensor([1, 1, 2])
 
     assert (forgiven(result, Expected(native, native), tipped) - native).tolist() == [1, 0, 2]
+
+
+def test_a_count_may_lie_between_those_of_the_reference():
+    native = torch.tensor([500, 500, 500, 500])
+    tipped, result = native + torch.tensor([3, -3, 3, 300]), native + torch.tensor([1, 1, 4, 1])
+
+    assert (forgiven(result, Expected(native, native), tipped) - native).tolist() == [0, 0, 4, 1]
+
+
+def test_one_addition_after_the_other_passes_where_an_element_is_a_long_sum():
+    (x,), expected = anchors(lambda x: x.sum(0), torch.rand(16384, 8), dtype=torch.float32)
+    expected = Expected(expected.native, expected.golden, expected.moved, terms=16384)
+    total, halves = torch.zeros(8), torch.zeros(8)
+    for row in x:
+        total += row
+        halves += row.bfloat16().float()
+
+    assert compare("", total, expected).passed
+    assert not compare("", halves, expected).passed
