@@ -55,6 +55,7 @@ NEEDED = [
     ("b1_cache_blind_to_sign", ("other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
     ("a9_plain_tensors_sniffed", ("offset-views",)),
+    ("a9_guard_bytes_read", ("many-calls",)),
     ("a11_empty_inputs_only", ("no-teeth",)),
     ("a11_no_outputs", ("weak-inputs", "no-teeth")),
     ("c3_one_element_changed", ("input-mutation",)),

@@ -22,7 +22,7 @@ from .contract import ContractError, KernelFile, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
 from .poison import PATTERNS, poison_next
-from .slots import SLOTS, Slot, alias, fill_device, prepare, read_back
+from .slots import SLOTS, Slot, alias, disguise, fill_device, prepare, read_back
 from .tracing import trace_call
 
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
@@ -171,7 +171,8 @@ def _watched(arguments: list, trace: bool, count: bool, facts: dict):
 def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
     """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
 
-    Nothing is between a call and the next but the new values. Each result that differs from the earlier ones of its
+    Nothing is between a call and the next but the new values, and nothing beside an input says that it is guarded: the
+    guard zones hold data here, and are not looked at. Each result that differs from the earlier ones of its
     values is laid out in the next of ``outputs``. Ends early after ``seconds``.
     """
     entry = prepare(bundle, slot, "", None)
@@ -189,6 +190,9 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
         sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
     else:
         sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
+    if entry.blocks:
+        fill_device(entry)
+    disguise(entry)
     seen: tuple[list, list] = ([], [])
     found, started, firsts, farthest = [], _clock(), {}, -1.0
     for call_index in range(count):

@@ -47,6 +47,20 @@ def test_values_arrive_and_come_back(made, embed):
     assert torch.equal(values.rebuild(bundle["tree"], back.bytes_of)[0], 2 * x)
 
 
+@pytest.mark.parametrize("nbytes", [12, 3 * values.GUARD_BYTES])
+def test_disguised_guard_zones_hold_what_lies_beside_them(made, nbytes):
+    x = torch.arange(nbytes).to(torch.uint8)
+    entry, _ = made(x, torch.empty(0))
+
+    slots.disguise(entry)
+
+    size = values.GUARD_BYTES
+    before, inside, after = entry.blocks[0].split([size, nbytes, size])
+    assert torch.equal(inside, x)
+    assert torch.equal(before, x.repeat(size)[:size] if nbytes < size else x[:size])
+    assert torch.equal(after, before)
+
+
 def test_a_write_past_the_end_reaches_the_guard_zone_in_the_file(made):
     entry, bundle = made(torch.zeros(16))
     entry.blocks[0][values.GUARD_BYTES + 64] = 0
