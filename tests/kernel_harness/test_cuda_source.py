@@ -1,10 +1,14 @@
-"""CUDA C++ in strings without a GPU: names, arguments, launches, and what is refused. nvcc itself is not needed."""
+"""CUDA C++ in strings without a GPU: names, arguments, launches, and what is refused. one needs nvcc."""
 
+import shutil
+import subprocess
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import compile_errors, cuda_source
+from kernel_harness import compile_errors, cuda_source, simulation
 from kernel_harness.cuda_source import Compiled, CudaSourceError, Extension, HostCodeError, Kernel, lowered
 
 PTX = """.version 8.6
@@ -118,3 +122,38 @@ def test_a_kernel_from_a_string_is_simulated(count, arguments, found, tmp_path):
     assert set(lines) <= {3}
     if not found:
         assert out == [0.5 * i for i in range(32)]
+
+
+@pytest.mark.cpu
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="this PyTorch has the classes")
+@pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph"])
+def test_a_pytorch_without_cuda_says_nothing_about_the_kernel(name):
+    with pytest.raises(RuntimeError) as caught:
+        getattr(torch.cuda, name)()
+
+    assert simulation.cannot(caught.value)
+    assert not simulation.cannot(RuntimeError("The size of tensor a (3) must match"))
+
+
+@pytest.mark.compile
+@pytest.mark.skipif(not cuda_source.nvcc() or bool(shutil.which("nvidia-smi")), reason="nvcc, and no GPU")
+def test_a_plain_launch_has_the_cluster_that_the_source_declares(tmp_path):
+    """In a process of its own: the simulator takes torch's place for good."""
+    program = """
+        import sys; sys.path.insert(0, sys.argv[1])
+        from kernel_harness.simulator import driver
+        driver.prepare("sm_90a")
+        import torch
+        source = '''extern "C" __global__ void __cluster_dims__(2, 1, 1) ranks(int* y) {
+            unsigned rank; asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+            if (threadIdx.x == 0) y[blockIdx.x] = rank; }'''
+        y = torch.full((4,), 9, dtype=torch.int32)
+        with driver.SimulatedDevice() as device:
+            torch.cuda._compile_kernel(source, "ranks")(grid=(4, 1, 1), block=(32, 1, 1), args=[y])
+        print(y.tolist(), device.findings)
+    """
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", textwrap.dedent(program), str(root / "scripts")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert run.stdout.strip() == "[0, 1, 0, 1] []", run.stderr

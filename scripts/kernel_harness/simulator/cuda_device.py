@@ -30,7 +30,9 @@ def active(device):
         device.arguments = [(f"argument {index}", tensor) for index, tensor in tensors.items()]
         registers = device.registers_of(kernel.code.cubin, kernel.name)
         options = LaunchOptions(registers, kernel.shared_limit, _PORTABLE_CLUSTER)
-        device.launch(kernel.code.ptx, kernel.name, grid, block, (1, 1, 1), shared_bytes, arguments, options)
+        # A plain launch takes the size that the source declares with __cluster_dims__.
+        cluster = (*entry.directives.get("reqnctapercluster", ()), 1, 1, 1)[:3]
+        device.launch(kernel.code.ptx, kernel.name, grid, block, cluster, shared_bytes, arguments, options)
 
     if cuda_source.nvcc():
         functions = cuda_source.stand_ins(os.environ["CUTE_DSL_ARCH"], launch)
