@@ -53,8 +53,14 @@ def facts(device) -> dict | None:
     return {"launches": len(device.launches), "findings": [str(finding) for finding in device.findings][:20]}
 
 
+# What PyTorch says of streams, events and graphs where it was built without CUDA.
+_NOT_IN_THIS_PYTORCH = ("Tried to instantiate dummy base class", "requires CUDA support")
+
+
 def cannot(error: BaseException) -> bool:
-    """Is this the simulator saying that it cannot run something (and nothing about the kernel)?"""
+    """Does this say that there is no GPU to run something on (and nothing about the kernel)?"""
+    if isinstance(error, RuntimeError) and any(text in str(error) for text in _NOT_IN_THIS_PYTORCH):
+        return True
     return any(
         kind.__name__ in ("UnsupportedInstruction", "SimulationError") and kind.__module__.startswith("kernel_harness")
         for kind in type(error).__mro__
