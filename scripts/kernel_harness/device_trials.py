@@ -64,10 +64,9 @@ class DeviceTrials(ValueTrials):
             self._without_own_kernels(first, kernels, on_gpu)
 
     def _without_own_kernels(self, first: Bundle, kernels: list[dict], on_gpu: set[int]) -> None:
-        """Where a library does most of the work: is the result right without the file's kernels, too?"""
+        """Where a library takes part: is the result right without the file's kernels, too? A kernel for show may be slow."""
         own = [row["name"] for row in kernels if not row["library"]]
-        share = self.outcome.facts.get("own_share")
-        if not own or len(own) == len(kernels) or (share is not None and share >= 0.5):
+        if not own or len(own) == len(kernels):
             return
         new, moved = self._varied(first, variations.warp, only=on_gpu)
         if not moved:

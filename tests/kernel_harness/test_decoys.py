@@ -71,7 +71,7 @@ def ablated(kernels, right=True, share=0.1, faults=False) -> Played:
     return trials
 
 
-@pytest.mark.parametrize("share", [0.1, None])
+@pytest.mark.parametrize("share", [0.1, 0.9, None])
 def test_a_result_that_needs_no_kernel_of_the_file_is_a_decoys(share):
     trials = ablated([LIBRARY, OWN], share=share)
 
@@ -97,8 +97,8 @@ def test_a_fault_without_its_kernels_is_no_fault_of_the_file():
     assert trials.replaced
 
 
-@pytest.mark.parametrize(("kernels", "share"), [([OWN], 1.0), ([LIBRARY], 0.0), ([LIBRARY, OWN], 0.7)])
-def test_only_where_a_library_does_most_is_it_asked(kernels, share):
+@pytest.mark.parametrize(("kernels", "share"), [([OWN], 1.0), ([LIBRARY], 0.0)])
+def test_only_where_a_library_takes_part_is_it_asked(kernels, share):
     assert not ablated(kernels, share=share).asked
 
 
