@@ -64,7 +64,7 @@ class DeviceTrials(ValueTrials):
             self._without_own_kernels(first, kernels, on_gpu)
 
     def _without_own_kernels(self, first: Bundle, kernels: list[dict], on_gpu: set[int]) -> None:
-        """Where a library takes part: is the result right without the file's kernels, too? A kernel for show may be slow."""
+        """Where a library takes part: is the result right without the file's kernels? One for show may be slow."""
         own = [row["name"] for row in kernels if not row["library"]]
         if not own or len(own) == len(kernels):
             return
