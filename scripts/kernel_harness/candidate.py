@@ -82,6 +82,7 @@ def call(
     poison: str = "nan",
     stream: str = "default",
     embed: bool = False,
+    borrow: str = "",
     trace: bool = False,
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
@@ -92,8 +93,11 @@ def call(
     bundle's file holds now, with and without raising the tensors' version counters. stream: "default", "side" (a
     non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
+    borrow: a slot whose first input, which holds the same values, takes the place of the first.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
+    if borrow:
+        entry.inputs[0] = SLOTS[borrow].inputs[0]
     on_gpu = any(t.is_cuda for t in entry.storages.values())
     state, threads = integrity.numeric_state(), integrity.thread_count()
     versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]

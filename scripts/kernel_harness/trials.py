@@ -220,6 +220,7 @@ class CaseTrials(DeviceTrials):
                 if not moved:
                     return
             variations.rewrite(work, new)
+            held = new
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
             if self._refused(label, reply, decisive=change is variations.warp and not extra):
                 continue
@@ -242,6 +243,8 @@ class CaseTrials(DeviceTrials):
                     return
             else:
                 self._judge_trial(label, reply, expected, new, work, decisive="replay")
+        if self.judge.full and self.thorough and not large and not self.judge.mutates:
+            self._others_elsewhere(held)
 
     def _explain_replay(
         self,

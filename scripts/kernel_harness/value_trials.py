@@ -73,6 +73,23 @@ class ValueTrials(FileChecks):
                 return False
         return tried
 
+    def _others_elsewhere(self, held: Bundle) -> None:
+        """The first input where it was, all others in new memory: what is kept by the address of one is stale then.
+
+        held: the values that slot "a" holds.
+        """
+        mixed, moved = self._varied(held, variations.warp, set(range(1, len(held.tree["items"]))))
+        storages = [{node["storage"] for _, node in values.tensors_of(item)} for item in held.tree["items"]]
+        if not moved or variations.warp in self.judge.refused or storages[0] & set().union(*storages[1:]):
+            return
+        try:
+            expected = self._reference(mixed, "varied")
+        except ContractError:
+            return
+        label, work = "the first input where it was, new values elsewhere for the others", self._working_copy(mixed)
+        reply = self._call(label, work, "c", poison="large", borrow="a")
+        self._judge_trial(label, reply, expected, mixed, work, decisive="replay")
+
     def _hostile(self, first: Bundle) -> None:
         self.conditioned = True
         for label, change in variations.HOSTILE.items():
