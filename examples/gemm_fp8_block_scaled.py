@@ -4,16 +4,20 @@ Idea      The scheme of DeepSeek-V3: A has one float32 scale per row and 128 of 
           outlier costs its own block precision and no other. A K tile is one scale block. Its products begin at zero
           in one set of accumulators, and `total += part * (scale_a * scale_b)` promotes them to another: that
           applies the scales, and it ends the tensor core's sum, which keeps fewer bits than float32, after 128
-          terms. While one warpgroup promotes, the other one multiplies.
-Layout    A (M, K), B (N, K), float8_e4m3fn; scale_a (M, K / 128) contiguous along M, so that the scales of a K tile
-          are one more TMA box of its stage; scale_b (N / 128, K / 128) is uniform in a tile: one load, before the
-          wait for the stage. D (M, N) bfloat16. Two accumulators of 64 x 128 a warpgroup are what registers hold.
-Requires  sm_90a; K a multiple of 16, contiguous along K (as 8-bit WGMMA wants), any M, N; scale_a's columns
-          at multiples of 16 bytes. N that is no multiple of 8 costs a copy of D. No backward.
+          terms. While one warpgroup promotes, the other one multiplies. A tile of 256 columns is multiplied in two
+          waves of 128, which take turns with the one set, and the two CTAs of a cluster share B by multicast.
+Layout    A (M, K), B (N, K), float8_e4m3fn. The scales of A and a K tile are one more TMA box of its stage, if
+          scale_a (M, K / 128) is contiguous along M; else it is copied first. scale_b (N / 128, K / 128): a thread
+          loads the one of each 128 columns before it waits for the stage. D (M, N) bfloat16, stored by TMA from a
+          buffer of half a tile. Sums of 64 x 128, partial, and 64 x 256, total, are what a warpgroup's registers hold.
+Requires  sm_90a; K a multiple of 16, contiguous along K (as 8-bit WGMMA wants), any M, N. N that is no multiple of 8
+          costs a copy of D. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_fp8_block_scaled.py
 """
 
 import functools
+import math
+from typing import NamedTuple
 
 import cuda.bindings.driver as cuda
 import cutlass
@@ -52,19 +56,22 @@ def quantise(x, rows):
     return quantised.contiguous(), padded[:, : len(scales)].mT
 
 
-def get_inputs(m=4096, n=7168, k=2048, device="cuda"):
-    """A (m, k), its scales, B (n, k), its scales; some columns of both are outliers."""
+def get_inputs(m=4096, n=7168, k=2048, scales="m", device="cuda"):
+    """A (m, k), its scales, contiguous along `scales`, B (n, k), its scales; some columns of both are outliers."""
     outliers = 1 + 20 * (torch.rand(k, device=device) < 0.01)
     a, scale_a = quantise(torch.randn(m, k, device=device) * outliers, 1)
     b, scale_b = quantise(torch.randn(n, k, device=device) * outliers * k**-0.5, GROUP)
-    return [a, scale_a, b, scale_b.contiguous()]
+    return [a, scale_a if scales == "m" else scale_a.contiguous(), b, scale_b.contiguous()]
 
 
 TEST_CASES = {
     "tails": {"m": 65, "n": 136, "k": 272},
     "odd": {"m": 33, "n": 77, "k": 144},
     "one_row": {"m": 1, "n": 264, "k": 1040},
+    "scales_along_k": {"m": 70, "n": 136, "k": 400, "scales": "k"},
     "waves": {"m": 4290, "n": 264, "k": 16},
+    "clusters": {"m": 4290, "n": 4232, "k": 528},
+    "ragged_blocks": {"m": 4090, "n": 2112, "k": 400},
 }
 BENCH_CASES = {f"{m}x{n}x{k}": {"m": m, "n": n, "k": k} for m, n, k in (
     (4096, 7168, 2048), (4096, 4096, 7168), (4096, 24576, 1536), (4096, 7168, 16384), (4096, 2112, 7168),
@@ -77,71 +84,100 @@ def flops(a, scale_a, b, scale_b):
     return 2 * a.numel() * b.shape[0]
 
 
+# --- Configuration ---------------------------------------------------------------------------------------------------
+
+
+class Config(NamedTuple):
+    """tile: (M, N) of a CTA, M 64, 128 or 256. cluster: CTAs along (M, N) that share loads. slots: boxes of D that a
+    warp may have under way to memory; they divide the boxes of its tile. What a tile does not fill, stages do."""
+
+    tile: tuple[int, int]
+    cluster: tuple[int, int] = (1, 1)
+    slots: int = 2
+
+
+CONFIGS = (Config((64, 64)), Config((64, 128)), Config((128, 128), (2, 1), 4), Config((128, 128), slots=4),
+           Config((128, 176), (2, 1), 11), Config((128, 192), (2, 1), 6), Config((128, 256), (2, 1), 4))
+TUNING_SPACE = {"config": CONFIGS}
+
 # --- Device ----------------------------------------------------------------------------------------------------------
 
-TILES = ((128, 128), (64, 128), (64, 64))  # (M, N) of a CTA; N divides GROUP
-TUNING_SPACE = {"tile": TILES}
-BAND = 8  # tiles along M that run side by side
-BOX = (16, 32)  # of D, that a warp stores at a time
+BAND = 2048  # rows of D that run side by side
 
 
 class BlockScaledGemm:
     """mD[M, N]: the sum of mScaleA[M, k] * mScaleB[N / GROUP, k] * (mA[M, K] @ mB[N, K]^T) over the blocks k of K."""
 
-    def __init__(self, tile):
-        self.tile, self.threads = tile, 2 * tile[0]
-        self.stage_bytes = sum(tile) * GROUP + tile[0] * 4
-        self.stages = (227 * 1024 - 4096 - 2 * tile[0] * BOX[1] * 2) // self.stage_bytes
+    def __init__(self, config):
+        self.tile, self.cluster, self.slots = config
+        bM, bN = self.tile
+        self.consumers = min(bM // 64, 2)  # warpgroups; each takes 64 rows of a wave
+        self.threads = 128 * self.consumers
+        self.wave = (64 * self.consumers, GROUP if bN == 2 * GROUP else bN)  # of the tile, that is multiplied at a time
+        self.box = (16, 16 if bN % 32 else 32)  # of D, that a warp stores at a time
+        self.stage_bytes = sum(self.tile) * GROUP + bM * 4
+        boxes = bM // self.wave[0] * bN // self.box[1]  # of a warp
+        assert boxes % self.slots == 0, f"a box keeps its slot from tile to tile: {self.slots} must divide {boxes}"
+        self.stages = (226 * 1024 - self.slots * self.wave[0] * self.box[1] * 2) // self.stage_bytes
+        self.stages = min(self.stages, 8)
+        assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
 
     @cute.jit
     def __call__(self, mA: cute.Tensor, mScaleA: cute.Tensor, mB: cute.Tensor, mScaleB: cute.Tensor, mD: cute.Tensor,
-                 ctas: Int32, stream: cuda.CUstream):
+                 clusters: Int32, stream: cuda.CUstream):
         (bM, bN), row, major = self.tile, LayoutEnum.ROW_MAJOR, OperandMajorMode.K
-        mma = sm90.make_trivial_tiled_mma(Float8E4M3FN, Float8E4M3FN, major, major, Float32, (bM // 64, 1, 1), (64, bN))
+        atoms, instruction = (self.consumers, 1, 1), (64, self.wave[1])
+        mma = sm90.make_trivial_tiled_mma(Float8E4M3FN, Float8E4M3FN, major, major, Float32, atoms, instruction)
         sA = sm90.make_smem_layout_a(row, (bM, bN, GROUP), Float8E4M3FN, self.stages)
         sB = sm90.make_smem_layout_b(row, (bM, bN, GROUP), Float8E4M3FN, self.stages)
         sScale = cute.make_layout((bM, 1, self.stages), stride=(1, bM, bM))
-        sD = sm90.make_smem_layout_epi(BFloat16, row, BOX, 2, smem_trg_shape=(bM, BOX[1], 2))
-        sBox = sm90.make_smem_layout_epi(BFloat16, row, BOX, 1)
+        sD = sm90.make_smem_layout_epi(BFloat16, row, self.box, self.slots,
+                                       smem_trg_shape=(self.wave[0], self.box[1], self.slots))
+        sBox = sm90.make_smem_layout_epi(BFloat16, row, self.box, 1)
 
         def tma(op, mX, smem, box):  # (copy atom, tensor of coordinates)
             return tuple(cpasync.make_tiled_tma_atom(op, mX, cute.slice_(smem, (None, None, 0)), box))
 
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
         self.kernel(mma, tma(load, mA, sA, (bM, GROUP)), tma(load, mScaleA, sScale, (bM, 1)),
-                    tma(load, mB, sB, (bN, GROUP)), tma(store, mD, sBox, BOX), mScaleB, sA, sB, sScale, sD).launch(
-            grid=(ctas, 1, 1), block=(self.threads + 128, 1, 1), min_blocks_per_mp=1, stream=stream)
+                    tma(load, mB, sB, (bN, GROUP)), tma(store, mD, sBox, self.box), mScaleB, sA, sB, sScale, sD).launch(
+            grid=(*self.cluster, clusters), block=(self.threads + 128, 1, 1), min_blocks_per_mp=1, stream=stream,
+            cluster=None if self.cluster == (1, 1) else (*self.cluster, 1))
 
     @cute.jit
     def locate(self, t, tiles_m, tiles_n):
-        """(m, n) of the t-th tile: bands of tiles along M, so that those that run together share B in L2."""
-        first, t = t // (BAND * tiles_n) * BAND, t % (BAND * tiles_n)
-        height = cutlass.min(tiles_m - first, BAND)
-        return first + t % height, t // height
+        """(m, n) of this CTA in the t-th tile of clusters: bands of tiles along M, so that those that run together
+        form a rectangle, which shares its rows and columns in L2."""
+        (cM, cN), (x, y, _) = self.cluster, cute.arch.block_idx()
+        band = const_expr(max(1, BAND // (self.tile[0] * cM)))
+        first, t = t // (band * tiles_n) * band, t % (band * tiles_n)
+        height = cutlass.min(tiles_m - first, band)
+        return (first + t % height) * cM + x, t // height * cN + y
 
     @cute.kernel
     def kernel(self, mma: cute.TiledMma, tma_a, tma_s, tma_b, tma_d, mScaleB: cute.Tensor,
                sA_layout: cute.ComposedLayout, sB_layout: cute.ComposedLayout, sScale_layout: cute.Layout,
                sD_layout: cute.ComposedLayout):
-        (bM, bN), (copy_a, mA), (copy_s, mS), (copy_b, mB), (copy_d, mD) = self.tile, tma_a, tma_s, tma_b, tma_d
+        (bM, bN), (cM, cN), (wM, wN), eN = self.tile, self.cluster, self.wave, self.box[1]
+        (copy_a, mA), (copy_s, mS), (copy_b, mB), (copy_d, mD) = tma_a, tma_s, tma_b, tma_d
         thread, _, _ = cute.arch.thread_idx()
-        first, _, _ = cute.arch.block_idx()
-        step, _, _ = cute.arch.grid_dim()
+        _, _, first = cute.arch.block_idx()
+        _, _, step = cute.arch.grid_dim()
         warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
         smem = cutlass.memory.SmemAllocator()
         sA = smem.allocate_tensor(Float8E4M3FN, sA_layout.outer, 1024, swizzle=sA_layout.inner)  # (bM, GROUP, stages)
         sB = smem.allocate_tensor(Float8E4M3FN, sB_layout.outer, 1024, swizzle=sB_layout.inner)  # (bN, GROUP, stages)
-        sD = smem.allocate_tensor(BFloat16, sD_layout.outer, 1024, swizzle=sD_layout.inner)  # (bM, 32, 2)
+        sD = smem.allocate_tensor(BFloat16, sD_layout.outer, 1024, swizzle=sD_layout.inner)  # (wM, eN, slots)
         sScale = smem.allocate_tensor(Float32, sScale_layout, 128)  # (bM, 1, stages)
         agents = [pipeline.CooperativeGroup(pipeline.Agent.Thread, threads) for threads in (1, self.threads)]
         producer, consumer = pipeline.PipelineTmaAsync.create(
             num_stages=self.stages, producer_group=agents[0], consumer_group=agents[1], tx_count=self.stage_bytes,
-            cta_layout_vmnk=cute.make_layout((1, 1, 1, 1)), enable_multicast_signaling=True).make_participants()
-        tiles_m, tiles_n = cute.ceil_div(mD.shape[0], bM), cute.ceil_div(mD.shape[1], bN)
+            cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), enable_multicast_signaling=True).make_participants()
+        tiles_m, tiles_n = cute.ceil_div(mD.shape[0], bM * cM), cute.ceil_div(mD.shape[1], bN * cN)
         tiles, k_tiles = tiles_m * tiles_n, cute.ceil_div(mA.shape[1], GROUP)
 
         if warp_idx >= self.threads // 32:
-            if const_expr(bM == 128):
+            if const_expr(bM > 64):
                 cute.arch.setmaxregister_decrease(24)
             if warp_idx == self.threads // 32:  # one warp loads
                 for t in cutlass.range(first, tiles, step, unroll=1):
@@ -151,53 +187,72 @@ class BlockScaledGemm:
                     gB = cute.local_tile(mB, (bN, GROUP), (n, None))  # (bN, GROUP, k_tiles)
                     for k in cutlass.range(k_tiles, unroll=1):
                         stage = producer.acquire_and_advance()
-                        for copy, gX, sX in ((copy_a, gA, sA), (copy_s, gS, sScale), (copy_b, gB, sB)):
+                        for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_s, gS, sScale, "M"),
+                                                    (copy_b, gB, sB, "N")):
                             block_copy(copy, cute.group_modes(gX, 0, 2)[None, k],
-                                       cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier)
+                                       cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier,
+                                       tma_multicast={"cluster_shape": self.cluster, "multicast_dim": along})
                 producer.tail()
         else:
-            if const_expr(bM == 128):
+            if const_expr(bM > 64):
                 cute.arch.setmaxregister_increase(240)
             thr_mma = mma.get_slice(cute.arch.make_warp_uniform(thread // 128) * 128)
-            tCrA = mma.make_fragment_A(thr_mma.partition_A(sA))  # (MMA, M, K, stages)
-            tCrB = mma.make_fragment_B(thr_mma.partition_B(sB))  # (MMA, N, K, stages)
-            part = cute.make_rmem_tensor(thr_mma.partition_shape_C((bM, bN)), Float32)  # of one K tile
-            total = cute.make_rmem_tensor_like(part)
-            row = warp_idx * 16 + thread % 32 // 4  # of the tile; this thread has accumulators in this one and 8 below
+            waves = const_expr([(i, j) for i in range(bM // wM) for j in range(bN // wN)])
+            unit = const_expr(math.gcd(wN, GROUP))  # columns, that share a scale wherever the wave begins
+            blocks = const_expr(-(-(GROUP - unit + wN) // GROUP))  # of scale_b, that a wave can meet
+            tCrA = [mma.make_fragment_A(thr_mma.partition_A(cute.local_tile(sA, (wM, GROUP), (i, 0, None))))
+                    for i in range(bM // wM)]  # (MMA, M, K, stages) of each wave
+            tCrB = [mma.make_fragment_B(thr_mma.partition_B(cute.local_tile(sB, (wN, GROUP), (j, 0, None))))
+                    for j in range(bN // wN)]  # (MMA, N, K, stages)
+            part = cute.make_rmem_tensor(thr_mma.partition_shape_C((wM, wN)), Float32)  # of one wave, one K tile
+            totals = [cute.make_rmem_tensor_like(part) for _ in waves]
+            row = warp_idx * 16 + thread % 32 // 4  # of a wave; this thread has accumulators in this one and 8 below
             stmatrix = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), BFloat16)
             r2s = cute.make_tiled_copy_S(stmatrix, cute.make_tiled_copy_C_atom(stmatrix, mma)).get_slice(thread)
-            tDsD = r2s.partition_D(sD)  # (copy, M, N, 2)
+            tDsD = r2s.partition_D(sD)  # (copy, M, N, slots)
 
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n = self.locate(t, tiles_m, tiles_n)
-                total.fill(0.0)
+                for total in totals:
+                    total.fill(0.0)
                 for k in cutlass.range(k_tiles, unroll=1):
-                    scale_b = mScaleB[n * bN // GROUP, k]
+                    scales_b = [[mScaleB[cutlass.min((n * bN + j * wN) // GROUP + past, mScaleB.shape[0] - 1), k]
+                                 for past in range(blocks)] for j in range(bN // wN)]
                     stage = consumer.wait_and_advance()
-                    mma.set(warpgroup.Field.ACCUMULATE, False)
-                    warpgroup.fence()
-                    for block in cutlass.range_constexpr(GROUP // 32):
-                        at = (None, None, block, stage.index)
-                        cute.gemm(mma, part, tCrA[at], tCrB[at], part)
-                        mma.set(warpgroup.Field.ACCUMULATE, True)
-                    warpgroup.commit_group()
-                    scales = [sScale[row + 8 * i, 0, stage.index] * scale_b for i in range(2)]
-                    warpgroup.wait_group(0)
-                    stage.release()
-                    for v in cutlass.range_constexpr(cute.size(part)):  # two of this row, two of the one 8 below, ...
-                        total[v] += part[v] * scales[v // 2 % 2]
+                    for (i, j), total in zip(waves, totals, strict=True):
+                        mma.set(warpgroup.Field.ACCUMULATE, False)
+                        warpgroup.fence()
+                        for block in cutlass.range_constexpr(GROUP // 32):
+                            at = (None, None, block, stage.index)
+                            cute.gemm(mma, part, tCrA[i][at], tCrB[j][at], part)
+                            mma.set(warpgroup.Field.ACCUMULATE, True)
+                        warpgroup.commit_group()
+                        scales_a = [sScale[i * wM + row + 8 * h, 0, stage.index] for h in range(2)]
+                        warpgroup.wait_group(0)
+                        if const_expr((i, j) == waves[-1]):
+                            stage.release()
+                        for c in cutlass.range_constexpr(0, wN, unit):
+                            scale_b = scales_b[j][0]
+                            for past in cutlass.range_constexpr(1, blocks):
+                                is_past = n * bN % GROUP + c >= past * GROUP
+                                scale_b = Float32(cutlass.select_(is_past, scales_b[j][past], scale_b))
+                            scales = [scale_a * scale_b for scale_a in scales_a]
+                            for v in cutlass.range_constexpr(c // 2, (c + unit) // 2):
+                                total[v] += part[v] * scales[v // 2 % 2]  # two of this row, two of the one 8 below, ...
 
-                for e in cutlass.range_constexpr(bN // 32):  # 32 columns are 16 accumulators of a thread
-                    cute.arch.cp_async_bulk_wait_group(1, read=True)  # the buffer of two slices ago has left
+                for e in cutlass.range_constexpr(len(waves) * wN // eN):
+                    (i, j), total, column = waves[e * eN // wN], totals[e * eN // wN], e % (wN // eN)
+                    cute.arch.cp_async_bulk_wait_group(self.slots - 1, read=True)  # what was in this slot has left
                     cute.arch.sync_warp()
                     rD = cute.make_rmem_tensor(tDsD[None, None, None, 0].shape, BFloat16)
-                    for v in cutlass.range_constexpr(16):
-                        rD[v] = total[16 * e + v].to(BFloat16)
-                    cute.copy(r2s, rD, tDsD[None, None, None, e % 2])
+                    for v in cutlass.range_constexpr(eN // 2):  # accumulators of this thread in eN columns
+                        rD[v] = total[eN // 2 * column + v].to(BFloat16)
+                    cute.copy(r2s, rD, tDsD[None, None, None, e % self.slots])
                     cute.arch.fence_view_async_shared()
                     cute.arch.sync_warp()
-                    sBox = cute.local_tile(sD[None, None, e % 2], BOX, (warp_idx, 0))
-                    gBox = cute.local_tile(mD, BOX, (m * (bM // 16) + warp_idx, n * (bN // 32) + e))
+                    sBox = cute.local_tile(sD[None, None, e % self.slots], self.box, (warp_idx, 0))
+                    gBox = cute.local_tile(mD, self.box, ((m * bM + i * wM) // 16 + warp_idx,
+                                                          (n * bN + j * wN) // eN + column))
                     block_copy(copy_d, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
                     cute.arch.cp_async_bulk_commit_group()
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -207,7 +262,7 @@ class BlockScaledGemm:
 
 
 @functools.cache
-def _compiled(tile):
+def _compiled(config):
     M, N, K, blocks_n, blocks_k = (cute.sym_int() for _ in range(5))
     a, b = (make_fake_tensor(Float8E4M3FN, (rows, K), (cute.sym_int64(divisibility=16), 1), assumed_align=16)
             for rows in (M, N))
@@ -215,18 +270,19 @@ def _compiled(tile):
     scale_b = make_fake_tensor(Float32, (blocks_n, blocks_k), (cute.sym_int64(), 1), assumed_align=4)
     d = make_fake_tensor(BFloat16, (M, N), (cute.sym_int64(divisibility=8), 1), assumed_align=16)
     stream = make_fake_stream(use_tvm_ffi_env_stream=True)
-    return cute.compile(BlockScaledGemm(tile), a, scale_a, b, scale_b, d, Int32(1), stream,
+    return cute.compile(BlockScaledGemm(config), a, scale_a, b, scale_b, d, Int32(1), stream,
                         options="--enable-tvm-ffi")
 
 
 def _pick(m, n, sms):
-    """The tile whose waves take least: per wave, its area plus what a tile costs beside its products."""
+    """The configuration whose waves take least: per wave, its area plus what a tile costs beside its products."""
 
-    def cost(tile):
-        tiles = -(-m // tile[0]) * -(-n // tile[1])
-        return -(-tiles // sms) * (tile[0] * tile[1] + 64 * sum(tile))
+    def cost(config):
+        (bM, bN), (cM, cN), _ = config
+        clusters = -(-m // (bM * cM)) * -(-n // (bN * cN))
+        return -(-clusters // (sms // (cM * cN))) * (bM * bN + 64 * (bM + bN))
 
-    return min(TILES, key=cost)
+    return min(CONFIGS, key=cost)
 
 
 def _require(holds, sentence):
@@ -234,11 +290,12 @@ def _require(holds, sentence):
         raise ValueError(sentence)
 
 
-def kernel_fn(a, scale_a, b, scale_b, *, tile=None):
+def kernel_fn(a, scale_a, b, scale_b, *, config=None):
     """(a * scale_a) @ (b * scale_b).mT, (M, N) bfloat16; each scale is repeated over its block.
 
-    a (M, K), b (N, K) float8_e4m3fn; scale_a (M, K / 128) contiguous along M and scale_b (N / 128, K / 128), rounded
-    up, float32: see quantise(). tile: one of TILES. ValueError for what the kernel cannot take."""
+    a (M, K), b (N, K) float8_e4m3fn; scale_a (M, K / 128) and scale_b (N / 128, K / 128), rounded up, float32: see
+    quantise(). scale_a that is not contiguous along M, its columns at multiples of 16 bytes, is copied first. config:
+    one of CONFIGS. ValueError for what the kernel cannot take."""
     _require(a.ndim == b.ndim == 2 and a.shape[1] == b.shape[1],
              f"a must be (M, K) and b (N, K), got {tuple(a.shape)} and {tuple(b.shape)}")
     (m, k), n, fp8 = a.shape, len(b), torch.float8_e4m3fn
@@ -252,19 +309,20 @@ def kernel_fn(a, scale_a, b, scale_b, *, tile=None):
         _require(x.stride(1) == 1 and x.stride(0) > 0 and (x.stride(0) % 16 == 0 or len(x) == 1)
                  and x.data_ptr() % 16 == 0,
                  f"{name} must be contiguous along K with rows at multiples of 16 bytes, got strides {x.stride()}")
-    _require((scale_a.stride(0) == 1 or m == 1) and (scale_a.stride(1) % 4 == 0 or blocks == 1)
-             and scale_a.data_ptr() % 16 == 0,
-             f"scale_a must be contiguous along M, its columns at multiples of 4, got strides {scale_a.stride()}: "
-             "scale_a.mT.contiguous().mT, with M padded to a multiple of 4")
     _require(not torch.is_grad_enabled() or not (scale_a.requires_grad or scale_b.requires_grad), "no backward")
     _require(a.is_cuda and a.device == b.device == scale_a.device == scale_b.device, "all must be on one CUDA device")
     out = torch.empty(m, -(-n // 8) * 8, dtype=torch.bfloat16, device=a.device)[:, :n]
     if m and n:
         sms = torch.cuda.get_device_properties(a.device).multi_processor_count
-        tile = tuple(tile or _pick(m, n, sms))
+        config = Config(*(config or _pick(m, n, sms)))
         a, b = (x.as_strided(x.shape, (x.stride(0) if len(x) > 1 else k, 1)) for x in (a, b))
+        columns_fit = blocks == 1 or (scale_a.stride(1) % 4 == 0 and scale_a.stride(1) >= m)
+        if not ((scale_a.stride(0) == 1 or m == 1) and columns_fit and scale_a.data_ptr() % 16 == 0):
+            scale_a = scale_a.new_empty(blocks, -(-m // 4) * 4)[:, :m].mT.copy_(scale_a)
         scale_a = scale_a.as_strided((m, blocks), (1, scale_a.stride(1) if blocks > 1 else 4))
-        _compiled(tile)(a, scale_a, b, scale_b.contiguous(), out, min(-(-m // tile[0]) * -(-n // tile[1]), sms))
+        (bM, bN), (cM, cN), _ = config
+        clusters = min(-(-m // (bM * cM)) * -(-n // (bN * cN)), sms // (cM * cN))
+        _compiled(config)(a, scale_a, b, scale_b.contiguous(), out, clusters)
     return out.contiguous()
 
 
