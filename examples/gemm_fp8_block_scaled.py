@@ -7,8 +7,8 @@ Idea      The scheme of DeepSeek-V3: A has one float32 scale per row and 128 of 
           terms. While one warpgroup promotes, the other one multiplies. A tile of 256 columns is multiplied in two
           waves of 128, which take turns with the one set, and the two CTAs of a cluster share B by multicast.
 Layout    A (M, K), B (N, K), float8_e4m3fn. The scales of A and a K tile are one more TMA box of its stage, if
-          scale_a (M, K / 128) is contiguous along M; else it is copied first. scale_b (N / 128, K / 128): a thread
-          loads the one of each 128 columns before it waits for the stage. D (M, N) bfloat16, stored by TMA from a
+          scale_a (M, K / 128) is contiguous along M; else it is copied first. scale_b (N / 128, K / 128) is uniform in
+          128 columns: the warp that loads copies one, two or three values. D (M, N) bfloat16, stored by TMA from a
           buffer of half a tile. Sums of 64 x 128, partial, and 64 x 256, total, are what a warpgroup's registers hold.
 Requires  sm_90a; K a multiple of 16, contiguous along K (as 8-bit WGMMA wants), any M, N. N that is no multiple of 8
           costs a copy of D. No backward.
@@ -23,7 +23,7 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import BFloat16, Float8E4M3FN, Float32, Int32, const_expr, pipeline
+from cutlass import BFloat16, Float8E4M3FN, Float32, Int32, Int64, const_expr, pipeline
 from cutlass.block import block_copy
 from cutlass.cute.nvgpu import OperandMajorMode, cpasync, warp, warpgroup
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
@@ -103,6 +103,7 @@ TUNING_SPACE = {"config": CONFIGS}
 # --- Device ----------------------------------------------------------------------------------------------------------
 
 BAND = 2048  # rows of D that run side by side
+RING = 16  # K tiles whose scales of B stay in shared memory; more than stages
 
 
 class BlockScaledGemm:
@@ -114,23 +115,24 @@ class BlockScaledGemm:
         self.consumers = min(bM // 64, 2)  # warpgroups; each takes 64 rows of a wave
         self.threads = 128 * self.consumers
         self.wave = (64 * self.consumers, GROUP if bN == 2 * GROUP else bN)  # of the tile, that is multiplied at a time
+        self.unit = math.gcd(bN, GROUP)  # columns that share a scale of B, wherever the tile begins
+        self.blocks = -(-(GROUP - self.unit + bN) // GROUP)  # of columns, that a tile can meet
         self.box = (16, 16 if bN % 32 else 32)  # of D, that a warp stores at a time
         self.stage_bytes = sum(self.tile) * GROUP + bM * 4
         boxes = bM // self.wave[0] * bN // self.box[1]  # of a warp
         assert boxes % self.slots == 0, f"a box keeps its slot from tile to tile: {self.slots} must divide {boxes}"
-        self.stages = (226 * 1024 - self.slots * self.wave[0] * self.box[1] * 2) // self.stage_bytes
-        self.stages = min(self.stages, 8)
+        self.stages = min(8, (227 * 1024 - 512 - self.slots * self.wave[0] * self.box[1] * 2) // self.stage_bytes)
         assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
 
     @cute.jit
     def __call__(self, mA: cute.Tensor, mScaleA: cute.Tensor, mB: cute.Tensor, mScaleB: cute.Tensor, mD: cute.Tensor,
                  clusters: Int32, stream: cuda.CUstream):
         (bM, bN), row, major = self.tile, LayoutEnum.ROW_MAJOR, OperandMajorMode.K
-        atoms, instruction = (self.consumers, 1, 1), (64, self.wave[1])
-        mma = sm90.make_trivial_tiled_mma(Float8E4M3FN, Float8E4M3FN, major, major, Float32, atoms, instruction)
+        mma = sm90.make_trivial_tiled_mma(Float8E4M3FN, Float8E4M3FN, major, major, Float32, (self.consumers, 1, 1),
+                                          (64, self.wave[1]))
         sA = sm90.make_smem_layout_a(row, (bM, bN, GROUP), Float8E4M3FN, self.stages)
         sB = sm90.make_smem_layout_b(row, (bM, bN, GROUP), Float8E4M3FN, self.stages)
-        sScale = cute.make_layout((bM, 1, self.stages), stride=(1, bM, bM))
+        sScaleA = cute.make_layout((bM, 1, self.stages), stride=(1, bM, bM))
         sD = sm90.make_smem_layout_epi(BFloat16, row, self.box, self.slots,
                                        smem_trg_shape=(self.wave[0], self.box[1], self.slots))
         sBox = sm90.make_smem_layout_epi(BFloat16, row, self.box, 1)
@@ -139,8 +141,8 @@ class BlockScaledGemm:
             return tuple(cpasync.make_tiled_tma_atom(op, mX, cute.slice_(smem, (None, None, 0)), box))
 
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
-        self.kernel(mma, tma(load, mA, sA, (bM, GROUP)), tma(load, mScaleA, sScale, (bM, 1)),
-                    tma(load, mB, sB, (bN, GROUP)), tma(store, mD, sBox, self.box), mScaleB, sA, sB, sScale, sD).launch(
+        loads = (tma(load, mA, sA, (bM, GROUP)), tma(load, mScaleA, sScaleA, (bM, 1)), tma(load, mB, sB, (bN, GROUP)))
+        self.kernel(mma, *loads, tma(store, mD, sBox, self.box), mScaleB, sA, sB, sScaleA, sD).launch(
             grid=(*self.cluster, clusters), block=(self.threads + 128, 1, 1), min_blocks_per_mp=1, stream=stream,
             cluster=None if self.cluster == (1, 1) else (*self.cluster, 1))
 
@@ -156,7 +158,7 @@ class BlockScaledGemm:
 
     @cute.kernel
     def kernel(self, mma: cute.TiledMma, tma_a, tma_s, tma_b, tma_d, mScaleB: cute.Tensor,
-               sA_layout: cute.ComposedLayout, sB_layout: cute.ComposedLayout, sScale_layout: cute.Layout,
+               sA_layout: cute.ComposedLayout, sB_layout: cute.ComposedLayout, sScaleA_layout: cute.Layout,
                sD_layout: cute.ComposedLayout):
         (bM, bN), (cM, cN), (wM, wN), eN = self.tile, self.cluster, self.wave, self.box[1]
         (copy_a, mA), (copy_s, mS), (copy_b, mB), (copy_d, mD) = tma_a, tma_s, tma_b, tma_d
@@ -168,11 +170,14 @@ class BlockScaledGemm:
         sA = smem.allocate_tensor(Float8E4M3FN, sA_layout.outer, 1024, swizzle=sA_layout.inner)  # (bM, GROUP, stages)
         sB = smem.allocate_tensor(Float8E4M3FN, sB_layout.outer, 1024, swizzle=sB_layout.inner)  # (bN, GROUP, stages)
         sD = smem.allocate_tensor(BFloat16, sD_layout.outer, 1024, swizzle=sD_layout.inner)  # (wM, eN, slots)
-        sScale = smem.allocate_tensor(Float32, sScale_layout, 128)  # (bM, 1, stages)
+        sScaleA = smem.allocate_tensor(Float32, sScaleA_layout, 128)  # (bM, 1, stages)
+        sScaleB = smem.allocate_tensor(Float32, cute.make_layout((self.blocks, RING)))
+        barriers = smem.allocate_array(Int64, 2 * self.stages)  # NOTE: without it they take 1 KiB in front of sA
         agents = [pipeline.CooperativeGroup(pipeline.Agent.Thread, threads) for threads in (1, self.threads)]
         producer, consumer = pipeline.PipelineTmaAsync.create(
             num_stages=self.stages, producer_group=agents[0], consumer_group=agents[1], tx_count=self.stage_bytes,
-            cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), enable_multicast_signaling=True).make_participants()
+            cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), barrier_storage=barriers,
+            enable_multicast_signaling=True).make_participants()
         tiles_m, tiles_n = cute.ceil_div(mD.shape[0], bM * cM), cute.ceil_div(mD.shape[1], bN * cN)
         tiles, k_tiles = tiles_m * tiles_n, cute.ceil_div(mA.shape[1], GROUP)
 
@@ -180,14 +185,21 @@ class BlockScaledGemm:
             if const_expr(bM > 64):
                 cute.arch.setmaxregister_decrease(24)
             if warp_idx == self.threads // 32:  # one warp loads
+                lane, count = thread % 32, Int32(0)  # count: K tiles so far
                 for t in cutlass.range(first, tiles, step, unroll=1):
                     m, n = self.locate(t, tiles_m, tiles_n)
                     gA = cute.local_tile(mA, (bM, GROUP), (m, None))  # (bM, GROUP, k_tiles)
                     gS = cute.local_tile(mS, (bM, 1), (m, None))  # (bM, 1, k_tiles)
                     gB = cute.local_tile(mB, (bN, GROUP), (n, None))  # (bN, GROUP, k_tiles)
+                    row_b = cutlass.min(n * bN // GROUP + lane, mScaleB.shape[0] - 1)  # past the edge: any will do
                     for k in cutlass.range(k_tiles, unroll=1):
+                        # What was here RING K tiles ago has been read; the stage's barrier publishes the new.
+                        if lane < self.blocks:
+                            sScaleB[lane, count % RING] = mScaleB[row_b, k]
+                        count += 1
+                        cute.arch.sync_warp()
                         stage = producer.acquire_and_advance()
-                        for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_s, gS, sScale, "M"),
+                        for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_s, gS, sScaleA, "M"),
                                                     (copy_b, gB, sB, "N")):
                             block_copy(copy, cute.group_modes(gX, 0, 2)[None, k],
                                        cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier,
@@ -198,8 +210,6 @@ class BlockScaledGemm:
                 cute.arch.setmaxregister_increase(240)
             thr_mma = mma.get_slice(cute.arch.make_warp_uniform(thread // 128) * 128)
             waves = const_expr([(i, j) for i in range(bM // wM) for j in range(bN // wN)])
-            unit = const_expr(math.gcd(wN, GROUP))  # columns, that share a scale wherever the wave begins
-            blocks = const_expr(-(-(GROUP - unit + wN) // GROUP))  # of scale_b, that a wave can meet
             tCrA = [mma.make_fragment_A(thr_mma.partition_A(cute.local_tile(sA, (wM, GROUP), (i, 0, None))))
                     for i in range(bM // wM)]  # (MMA, M, K, stages) of each wave
             tCrB = [mma.make_fragment_B(thr_mma.partition_B(cute.local_tile(sB, (wN, GROUP), (j, 0, None))))
@@ -211,13 +221,12 @@ class BlockScaledGemm:
             r2s = cute.make_tiled_copy_S(stmatrix, cute.make_tiled_copy_C_atom(stmatrix, mma)).get_slice(thread)
             tDsD = r2s.partition_D(sD)  # (copy, M, N, slots)
 
+            count = Int32(0)
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n = self.locate(t, tiles_m, tiles_n)
                 for total in totals:
                     total.fill(0.0)
-                for k in cutlass.range(k_tiles, unroll=1):
-                    scales_b = [[mScaleB[cutlass.min((n * bN + j * wN) // GROUP + past, mScaleB.shape[0] - 1), k]
-                                 for past in range(blocks)] for j in range(bN // wN)]
+                for _ in cutlass.range(k_tiles, unroll=1):
                     stage = consumer.wait_and_advance()
                     for (i, j), total in zip(waves, totals, strict=True):
                         mma.set(warpgroup.Field.ACCUMULATE, False)
@@ -227,17 +236,20 @@ class BlockScaledGemm:
                             cute.gemm(mma, part, tCrA[i][at], tCrB[j][at], part)
                             mma.set(warpgroup.Field.ACCUMULATE, True)
                         warpgroup.commit_group()
-                        scales_a = [sScale[i * wM + row + 8 * h, 0, stage.index] for h in range(2)]
+                        scales_a = [sScaleA[i * wM + row + 8 * h, 0, stage.index] for h in range(2)]
+                        blocks = const_expr([j] if wN == GROUP else range(self.blocks))  # that the wave meets
+                        scales_b = [sScaleB[block, count % RING] for block in blocks]
                         warpgroup.wait_group(0)
                         if const_expr((i, j) == waves[-1]):
                             stage.release()
-                        for c in cutlass.range_constexpr(0, wN, unit):
-                            scale_b = scales_b[j][0]
-                            for past in cutlass.range_constexpr(1, blocks):
+                            count += 1
+                        for c in cutlass.range_constexpr(0, wN, self.unit):
+                            scale_b = scales_b[0]
+                            for past in cutlass.range_constexpr(1, len(scales_b)):
                                 is_past = n * bN % GROUP + c >= past * GROUP
-                                scale_b = Float32(cutlass.select_(is_past, scales_b[j][past], scale_b))
+                                scale_b = Float32(cutlass.select_(is_past, scales_b[past], scale_b))
                             scales = [scale_a * scale_b for scale_a in scales_a]
-                            for v in cutlass.range_constexpr(c // 2, (c + unit) // 2):
+                            for v in cutlass.range_constexpr(c // 2, (c + self.unit) // 2):
                                 total[v] += part[v] * scales[v // 2 % 2]  # two of this row, two of the one 8 below, ...
 
                 for e in cutlass.range_constexpr(len(waves) * wN // eN):
