@@ -276,6 +276,7 @@ class Barriers:
         machine = self.machine
         stride = machine.shared.stride
         machine.register_pool.report_deadlock()
+        machine.tensor_memory.report_deadlock()
         for mask, barrier, phase, offset, pc, _ in self.waiting:
             lane = int(np.flatnonzero(mask)[0])
             message = (

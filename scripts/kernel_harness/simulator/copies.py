@@ -188,19 +188,22 @@ def multicast_targets(machine, lane, address, mask):
     return [rank << CTA_SHIFT | offset for rank in range(machine.cluster_size) if int(mask) >> rank & 1]
 
 
+def signalled(machine, lane, address, space="shared"):
+    """(offset, mbarrier) that an asynchronous operation issued by `lane` signals; None where there is none."""
+    index = np.array([lane])
+    where = np.array([address], dtype=np.uint64)
+    offset = int(shared_offsets(machine, space, where, index, 8, "uses an mbarrier of")[0])
+    if int(address) % 8:
+        machine.find("misaligned", "an mbarrier must lie on a multiple of 8 bytes (PTX ISA, mbarrier)", int(lane))
+    return None if offset < 0 else (offset, machine.barriers.get(offset, index))
+
+
 def complete(machine, lane, mbarrier_address, nbytes, clock_of):
     """Signals `nbytes` at the mbarrier; `clock_of(column)` gives the operation's clock for the barrier's agent."""
-    index = np.array([lane])
-    offset = int(
-        shared_offsets(
-            machine, "shared", np.array([mbarrier_address], dtype=np.uint64), index, 8, "uses an mbarrier of"
-        )[0]
-    )
-    if int(mbarrier_address) % 8:
-        machine.find("misaligned", "an mbarrier must lie on a multiple of 8 bytes (PTX ISA, mbarrier)", int(lane))
-    if offset < 0:
+    found = signalled(machine, lane, mbarrier_address)
+    if found is None:
         return
-    barrier = machine.barriers.get(offset, index)
+    barrier = found[1]
     column = barrier.column
     barrier.arriving[column] = max(barrier.arriving[column], clock_of(column))
     machine.barriers.count_down(barrier, lane, nbytes=nbytes)

@@ -25,6 +25,7 @@ KINDS = (
     "barrier-misuse",
     "missing-election",
     "accumulator-read-before-wait",
+    "tensor-memory",
     "trap",
     "illegal-launch",
     "illegal-operand",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 _GUIDE = "CUDA C++ Programming Guide, Technical Specifications per Compute Capability"
 _ENCODE = "CUDA driver API, cuTensorMapEncodeTiled"
 _DESCRIPTOR = "PTX ISA, wgmma: Matrix Descriptor"
+_TENSOR_DESCRIPTOR = "PTX ISA, tcgen05: Shared memory descriptor"
+_INSTRUCTION = "PTX ISA, tcgen05: Instruction descriptor"
 REGISTERS_PER_CTA = 65536
 MAX_TRANSACTION_BYTES = (1 << 20) - 1  # PTX ISA, mbarrier: "tx-count of mbarrier object"
 _MAX_GRID, _MAX_BLOCK = (2**31 - 1, 65535, 65535), (1024, 1024, 64)
@@ -165,10 +167,39 @@ def descriptor_problem(descriptor, width):
     """What is wrong with a wgmma descriptor of the swizzle `width` (0: none), or ""."""
     if descriptor & 0x3FF1_C000_C000_C000:  # every bit that the manual's table leaves without a field
         return f"the descriptor 0x{descriptor:x} has bits set that belong to no field ({_DESCRIPTOR})"
+    return _base_offset_problem(descriptor, width, _DESCRIPTOR)
+
+
+def tensor_descriptor_problem(descriptor, width):
+    """What is wrong with a tcgen05 descriptor of the swizzle `width` (0: none), or ""."""
+    if descriptor & 0x1FE0_0000_C000_C000 or descriptor >> 46 & 7 != 1:
+        return (
+            f"the descriptor 0x{descriptor:x} has bits set that belong to no field, or not 0b001 in its bits 46 to 48 "
+            f"({_TENSOR_DESCRIPTOR})"
+        )
+    if descriptor >> 61 in (3, 5, 7):
+        return f"the descriptor's swizzle mode {descriptor >> 61} does not exist ({_TENSOR_DESCRIPTOR})"
+    return _base_offset_problem(descriptor, width, _TENSOR_DESCRIPTOR)
+
+
+def _base_offset_problem(descriptor, width, source):
     start, repeat = (descriptor & 0x3FFF) << 4, _SWIZZLE_REPEATS.get(width, 128)
     if width and start % repeat >= 128 and not descriptor >> 49 & 7:
         return (
             f"the tile at shared address 0x{start:x} starts past the first 128 bytes of its {repeat}-byte swizzle "
-            f"pattern, and the descriptor's base offset is 0 ({_DESCRIPTOR})"
+            f"pattern, and the descriptor's base offset is 0 ({source})"
         )
     return ""
+
+
+def tensor_shape_problem(m, n, group, kind, stationary):
+    """What is wrong with the shape of a tcgen05.mma, or ""; stationary: .ws."""
+    if stationary:
+        legal = group == 1 and m in (32, 64, 128) and n in (64, 128, 256)
+    else:
+        step = {(1, 64): 8, (1, 128): 16, (2, 128): 32, (2, 256): 32}.get((group, m))
+        if kind == "i8" and step == 8 and n > 24:
+            step = 16
+        legal = step is not None and n % step == 0 and step <= n <= 256
+    name = ".ws" if stationary else f".cta_group::{group}"
+    return "" if legal else f"tcgen05.mma{name} of kind::{kind} has no shape of M {m}, N {n} ({_INSTRUCTION})"

@@ -18,6 +18,7 @@ from .operands import EXITED, PARKED, READY, RESCHEDULE, WAITING, Lanes, Registe
 from .poison import Poison
 from .races import Clocks
 from .register_pool import RegisterPool
+from .tensor_memory import TensorMemory
 
 SPIN_LIMIT = 2000  # backward jumps of one group before the others get a turn
 LOOP_LIMIT = 1_000_000  # iterations of a loop while nobody else can run
@@ -134,6 +135,7 @@ class Machine:
         )
         self.clocks = Clocks(self, self.program.shared_granule)
         self.barriers, self.lifetimes, self.register_pool = Barriers(self), Lifetimes(self), RegisterPool(self)
+        self.tensor_memory = TensorMemory(self)
         self.bulk_groups = {}  # lane -> copies.BulkGroups
         self.copies, self.copy_count = [], np.zeros(self.count, dtype=np.int64)  # cp.async in flight; committed groups
         self.wgmma_history = {}  # warp -> (digest of what it executed, index of the last instruction)
@@ -154,7 +156,7 @@ class Machine:
             ready = self.state == READY
             if not ready.any():
                 if (self.state == EXITED).all():
-                    for checked in (self.barriers, self.lifetimes, self.register_pool):
+                    for checked in (self.barriers, self.lifetimes, self.register_pool, self.tensor_memory):
                         checked.check_end()
                     wgmma.check_alike(self)
                     return

@@ -140,6 +140,29 @@ def fp8_to_f32(bits, name):
     return FP8_VALUES[name][bits]
 
 
+def _tiny_table(exponent_bits, mantissa_bits):
+    """Values of all codes of a format of 4 or 6 bits, which has neither infinities nor NaN."""
+    code = np.arange(1 << (1 + exponent_bits + mantissa_bits))
+    mantissa, exponent = code & ((1 << mantissa_bits) - 1), code >> mantissa_bits & ((1 << exponent_bits) - 1)
+    bias = (1 << exponent_bits - 1) - 1
+    fraction = mantissa / (1 << mantissa_bits) + (exponent > 0)
+    values = fraction * 2.0 ** (np.maximum(exponent, 1) - bias)
+    return np.where(code >> (exponent_bits + mantissa_bits), -values, values).astype(np.float32)
+
+
+# Formats of which 16 elements lie packed at the start of 16 bytes: kind::f8f6f4 in shared memory.
+PADDED_VALUES = {"e2m1": _tiny_table(2, 1), "e2m3": _tiny_table(2, 3), "e3m2": _tiny_table(3, 2)}
+
+
+def padded_to_f32(data, name):
+    """(lines, bytes) of 16-byte groups -> (lines, elements) float32."""
+    table = PADDED_VALUES[name]
+    width = len(table).bit_length() - 1
+    bits = np.unpackbits(data.reshape(len(data), -1, 16)[:, :, : 2 * width], axis=-1, bitorder="little")
+    codes = bits.reshape(len(data), -1, width).astype(np.int64) @ (1 << np.arange(width))
+    return table[codes]
+
+
 def f32_to_fp8(values, name):
     """float32 -> FP8 codes, round to nearest even, saturating to the largest finite value (.rn.satfinite)."""
     codes = _FP8_CODES[name]

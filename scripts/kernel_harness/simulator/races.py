@@ -1,9 +1,9 @@
 """Data races on shared memory, by happens-before with vector clocks.
 
 Every lane knows, for each agent (a column), how far into that agent's work it has synchronised. Agents are the warps of
-the cluster, and the asynchronous units: bulk stores and WGMMA reads (one column per issuing warp) and bulk loads (one
-column per mbarrier). An access is ordered after another if the lane's knowledge of the other's column has reached the
-clock at which it happened; lanes of one warp are ordered only by synchronisation that involves both. Barriers,
+the cluster, and the asynchronous units: bulk stores, the tensor cores (both one column per issuing warp) and bulk loads
+(one column per mbarrier). An access is ordered after another if the lane's knowledge of the other's column has reached
+the clock at which it happened; lanes of one warp are ordered only by synchronisation that involves both. Barriers,
 mbarriers and warp barriers hand knowledge from the releasing to the acquiring lanes.
 
 What this finds depends on the accesses of this run, not on their timing. What it cannot tell: two asynchronous
@@ -51,7 +51,7 @@ class Clocks:
     def bulk_store_column(self, warp):
         return self.warps + warp
 
-    def wgmma_column(self, warp):
+    def tensor_core_column(self, warp):
         return 2 * self.warps + warp
 
     def mbarrier_column(self, key):

@@ -20,6 +20,7 @@ from . import (
     ptx,
     register_pool,
     synchronization,
+    tcgen05,
     tensor_copies,
     warp,
     wgmma,
@@ -173,6 +174,7 @@ RULES = {
     "movmatrix": Rule("Warp-level Matrix: movmatrix", warp.bind_movmatrix),
     "mma": Rule("Warp-level Matrix: mma", warp.bind_mma),
     "wgmma": Rule("Asynchronous Warpgroup Level Matrix: wgmma", wgmma.bind_wgmma),
+    "tcgen05": Rule("TensorCore 5th Generation Family: tcgen05", tcgen05.bind_tcgen05),
     # Asynchronous copies: cp.async, cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk
     "cp": Rule(_ASYNC, copies.bind_cp),
     "tensormap": Rule(f"{_MOVE}: tensormap.replace, tensormap.cp_fenceproxy", tensor_copies.bind_tensormap),

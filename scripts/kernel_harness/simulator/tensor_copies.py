@@ -124,6 +124,7 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
     to_shared = mods.left[0].startswith("shared")
     del mods.left[:2]
     reduction = mods.take("add", "min", "max", "and", "or", "xor", "inc", "dec") if reduces else None
+    pair = mods.flag("cta_group::2")
     mods.skip("tile", "L2::*", "cta_group::1")
     mods.take("mbarrier::complete_tx::bytes", "bulk_group")
     multicast = mods.flag("multicast::cluster")
@@ -158,7 +159,7 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
                 machine.find("misaligned", message, int(lane), start)
             if to_shared:
                 ranks = mask[lane] if multicast else None
-                _load(machine, lane, tensor_map, at, start, int(barrier_of(index)[0]), ranks)
+                _load(machine, lane, tensor_map, at, start, int(barrier_of(index)[0]), ranks, pair)
             else:
                 _store(machine, lane, tensor_map, at, start, reduction)
 
@@ -179,7 +180,7 @@ def _spans(offsets, size):
     return offsets, size
 
 
-def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks):
+def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair):
     size = tensor_map.element_bytes
     addresses, inside, targets = _elements(tensor_map, coordinates, start & ((1 << CTA_SHIFT) - 1))
     data = np.zeros((len(addresses), size), dtype=np.uint8)
@@ -211,6 +212,9 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks):
         else [a & ~((1 << CTA_SHIFT) - 1) for a in multicast_targets(machine, lane, start, ranks)]
     )
     barriers = [barrier] if ranks is None else multicast_targets(machine, lane, barrier, ranks)
+    if pair and ranks is not None:  # the barrier of the CTA of each pair that has the parity of the one given
+        barriers = [b & ~(1 << CTA_SHIFT) | barrier & 1 << CTA_SHIFT for b in barriers]
+    _check_signal(machine, lane, start, barrier, pair)
     for window, signal in zip(destinations, barriers, strict=True):
         absolute = (targets | window).astype(np.uint64)
         offsets = shared_offsets(
@@ -228,6 +232,13 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks):
         complete(machine, lane, signal, data.size, clock)
     counters = machine.report.counters
     counters["global_bytes_read"] = counters.get("global_bytes_read", 0) + int(inside.sum()) * size
+
+
+def _check_signal(machine, lane, start, barrier, pair):
+    target, signal = (int(address) >> CTA_SHIFT for address in (start, barrier))
+    if target != signal and (target ^ 1 != signal or not pair):
+        message = "a tensor copy signals an mbarrier of another CTA; only .cta_group::2 can, one of its CTA pair"
+        machine.find("illegal-operand", f"{message} (PTX ISA, cp.async.bulk.tensor)", int(lane))
 
 
 def _store(machine, lane, tensor_map, coordinates, start, reduction):

@@ -1,7 +1,7 @@
-"""WGMMA: shared-memory descriptors, the canonical layouts, and accumulators that are in flight until wait_group.
+"""WGMMA, and accumulators that are in flight until wait_group.
 
-Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix: Matrix Descriptor" and "Canonical Layouts". Products are formed
-in float64 and rounded once per instruction; the hardware accumulates a k-step in an order and precision of its own.
+Products are formed in float64 and rounded once per instruction; the hardware accumulates a k-step in an order and
+precision of its own.
 """
 
 import re
@@ -9,69 +9,11 @@ import re
 import numpy as np
 
 from . import ptx
-from .findings import UnsupportedInstruction
 from .legality import descriptor_problem
-from .memory import CTA_SHIFT
+from .operand_tiles import read_tile
 from .operands import Modifiers
-from .synchronization import _values, shared_offsets
-from .tensor_copies import swizzled
+from .synchronization import _values
 from .warp import ALL, ELEMENT_BITS, _fragment, _positions, to_float
-
-_SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
-
-
-def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
-    """Addresses, relative to the CTA's window, of the 16-byte chunks of an operand tile.
-
-    K-major: (rows, k_bytes / 16) chunks along k. Transposed (M- or N-major): (k, rows * element_bytes / 16) along rows.
-    """
-    start = (descriptor & 0x3FFF) << 4
-    leading, stride = (descriptor >> 16 & 0x3FFF) << 4, (descriptor >> 32 & 0x3FFF) << 4
-    width = _SWIZZLES[descriptor >> 62 & 3]
-    if not transposed:
-        row, chunk = np.arange(rows)[:, None], np.arange(k_bytes // 16)[None]
-        if width:
-            linear = start + row // 8 * stride + row % 8 * width + 16 * chunk
-        else:
-            linear = start + row // 8 * stride + row % 8 * 16 + chunk * leading
-    else:
-        line, chunk = np.arange(k)[:, None], np.arange(rows * element_bytes // 16)[None]
-        if width:
-            per = width // 16
-            linear = start + line // 8 * stride + line % 8 * width + chunk // per * leading + chunk % per * 16
-        else:
-            linear = start + line // 8 * leading + line % 8 * 16 + chunk * stride
-    return swizzled(linear, width)
-
-
-def _tile(machine, lane, descriptor, rows, k, kind, transposed):
-    """An operand tile (rows, k) as float values, and the offsets of its chunks in the shared buffer."""
-    size = ELEMENT_BITS[kind] // 8
-    if problem := descriptor_problem(int(descriptor), _SWIZZLES[int(descriptor) >> 62 & 3]):
-        machine.find("illegal-operand", problem, int(lane))
-    if int(descriptor) >> 49 & 7:
-        raise UnsupportedInstruction("a wgmma descriptor with a base offset is not implemented in the simulator")
-    chunks = chunk_addresses(int(descriptor), rows, k * size, k, size, transposed)
-    window = int(machine.shared_rank[lane]) << CTA_SHIFT
-    # The descriptor holds 18 bits of the address, which reach all of shared memory.
-    addresses = (chunks.ravel() | window).astype(np.uint64)
-    offsets = shared_offsets(machine, "shared", addresses, np.full(len(addresses), lane), 16, "wgmma reads")
-    if (offsets < 0).any():
-        return np.zeros((rows, k)), offsets[offsets >= 0]
-    missing = machine.shared.buffer.unwritten(offsets, 16)
-    if missing is not None:
-        machine.find(
-            "uninitialised-read",
-            f"wgmma reads {16 * int(missing.sum())} bytes of shared memory that nobody wrote",
-            int(lane),
-        )
-    raw = (
-        machine.shared.buffer.gather(offsets, 16)
-        .reshape(chunks.shape[0], -1)
-        .view({1: np.uint8, 2: np.uint16, 4: np.uint32}[size])
-    )
-    values = to_float(raw, kind)
-    return values.T if transposed else values, offsets
 
 
 def bind_wgmma(machine, instruction):
@@ -147,6 +89,10 @@ def _bind_mma(machine, instruction, mods):
     d_columns = 8 * (element // 4) + 2 * (lane32 % 4) + element % 2
     d_dtype = {"f32": np.float32, "f16": np.float16, "s32": np.int32}[d_kind]
 
+    def tile(mine, descriptor, rows, kind, transposed):
+        lane, rank = int(mine[0]), int(machine.shared_rank[mine[0]])
+        return read_tile(machine, lane, rank, descriptor, (rows, k), kind, transposed, "wgmma", descriptor_problem)
+
     def left_operand(mine, warps, tiles):
         """(warps, 16, k) values of A, and the shared offsets that they come from."""
         if a_registers:
@@ -155,7 +101,7 @@ def _bind_mma(machine, instruction, mods):
             return a, []
         key = (int(a_descriptor[mine[0]]), int(machine.slot_of[mine[0]]), "a")
         if key not in tiles:
-            tiles[key] = _tile(machine, int(mine[0]), key[0], 64, k, a_kind, a_transposed)
+            tiles[key] = tile(mine, key[0], 64, a_kind, a_transposed)
         whole, offsets = tiles[key]
         return whole.reshape(4, 16, k)[machine.thread_of[mine[::32]] // 32 % 4], [offsets]
 
@@ -166,7 +112,7 @@ def _bind_mma(machine, instruction, mods):
             a, spans = left_operand(mine, warps, tiles)
             key = (int(b_descriptor[mine[0]]), int(machine.slot_of[mine[0]]), "b")
             if key not in tiles:
-                tiles[key] = _tile(machine, int(mine[0]), key[0], n, k, b_kind, b_transposed)
+                tiles[key] = tile(mine, key[0], n, b_kind, b_transposed)
             b, b_offsets = tiles[key]
             product = (scale_a * scale_b) * (a.astype(np.float64) @ b.T.astype(np.float64))
             fragment = product[:, d_rows, d_columns].reshape(len(mine), -1)
@@ -214,7 +160,7 @@ def check_alike(machine):
 def _issue(machine, warps, spans, accumulators):
     """Records the shared reads and the accumulators of a wgmma as in flight, for each of its warps."""
     lane = 32 * int(warps[0])
-    column = machine.clocks.wgmma_column(int(machine.warp_of[lane]))
+    column = machine.clocks.tensor_core_column(int(machine.warp_of[lane]))
     offsets = np.concatenate(spans)
     clock = machine.clocks.async_read(lane, (offsets, 16), column, "wgmma") if len(offsets) else 0
     for warp in warps:

@@ -1,0 +1,79 @@
+"""Operands of matrix instructions in shared memory: the canonical layouts, and tiles read through a descriptor.
+
+Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix: Canonical Layouts" and "TensorCore 5th Generation: Shared Memory
+Layout and Swizzling". The descriptors of wgmma and tcgen05 share the fields that are used here, and no others.
+"""
+
+import numpy as np
+
+from . import numerics as nm
+from .findings import UnsupportedInstruction
+from .memory import CTA_SHIFT
+from .synchronization import shared_offsets
+from .tensor_copies import swizzled
+from .warp import ELEMENT_BITS, to_float
+
+_SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
+
+
+def swizzle_width(descriptor):
+    return _SWIZZLES[descriptor >> 62 & 3]
+
+
+def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
+    """Addresses, relative to the CTA's window, of the 16-byte chunks of an operand tile.
+
+    K-major: (rows, k_bytes / 16) chunks along k. Transposed (M- or N-major): (k, rows * element_bytes / 16) along rows.
+    """
+    start = (descriptor & 0x3FFF) << 4
+    leading, stride = (descriptor >> 16 & 0x3FFF) << 4, (descriptor >> 32 & 0x3FFF) << 4
+    width = swizzle_width(descriptor)
+    if not transposed:
+        row, chunk = np.arange(rows)[:, None], np.arange(k_bytes // 16)[None]
+        if width:
+            linear = start + row // 8 * stride + row % 8 * width + 16 * chunk
+        else:
+            linear = start + row // 8 * stride + row % 8 * 16 + chunk * leading
+    else:
+        line, chunk = np.arange(k)[:, None], np.arange(rows * element_bytes // 16)[None]
+        if width:
+            per = width // 16
+            linear = start + line // 8 * stride + line % 8 * width + chunk // per * leading + chunk % per * 16
+        else:
+            linear = start + line // 8 * leading + line % 8 * 16 + chunk * stride
+    return swizzled(linear, width)
+
+
+def read_chunks(machine, lane, rank, chunks, what):
+    """Bytes of 16-byte chunks of CTA `rank`'s shared memory, (lines, bytes), and their offsets in the shared buffer.
+
+    None instead of bytes where a chunk lies outside.
+    """
+    # The descriptor holds 18 bits of the address, which reach all of shared memory.
+    addresses = (chunks.ravel() | rank << CTA_SHIFT).astype(np.uint64)
+    offsets = shared_offsets(machine, "shared", addresses, np.full(len(addresses), lane), 16, f"{what} reads")
+    if (offsets < 0).any():
+        return None, offsets[offsets >= 0]
+    missing = machine.shared.buffer.unwritten(offsets, 16)
+    if missing is not None:
+        message = f"{what} reads {16 * int(missing.sum())} bytes of shared memory that nobody wrote"
+        machine.find("uninitialised-read", message, int(lane))
+    return machine.shared.buffer.gather(offsets, 16).reshape(chunks.shape[0], -1), offsets
+
+
+def read_tile(machine, lane, rank, descriptor, shape, kind, transposed, what, problem_of):
+    """An operand tile of `shape` (rows, k) as values, and the offsets of its chunks in the shared buffer."""
+    rows, k = shape
+    if problem := problem_of(descriptor, swizzle_width(descriptor)):
+        machine.find("illegal-operand", problem, int(lane))
+    if descriptor >> 49 & 7:
+        raise UnsupportedInstruction(f"a {what} descriptor with a base offset is not implemented in the simulator")
+    size = ELEMENT_BITS.get(kind, 8) // 8
+    chunks = chunk_addresses(descriptor, rows, k * size, k, size, transposed)
+    data, offsets = read_chunks(machine, lane, rank, chunks, what)
+    if data is None:
+        return np.zeros((rows, k)), offsets
+    if kind in nm.PADDED_VALUES:
+        return nm.padded_to_f32(data, kind), offsets
+    values = to_float(data.view({1: np.uint8, 2: np.uint16, 4: np.uint32}[size]), kind)
+    return values.T if transposed else values, offsets
