@@ -167,11 +167,20 @@ def descriptor_problem(descriptor, width):
     """What is wrong with a wgmma descriptor of the swizzle `width` (0: none), or ""."""
     if descriptor & 0x3FF1_C000_C000_C000:  # every bit that the manual's table leaves without a field
         return f"the descriptor 0x{descriptor:x} has bits set that belong to no field ({_DESCRIPTOR})"
-    return _base_offset_problem(descriptor, width, _DESCRIPTOR)
+    start, repeat = (descriptor & 0x3FFF) << 4, _SWIZZLE_REPEATS.get(width, 128)
+    if width and start % repeat >= 128 and not descriptor >> 49 & 7:
+        return (
+            f"the tile at shared address 0x{start:x} starts past the first 128 bytes of its {repeat}-byte swizzle "
+            f"pattern, and the descriptor's base offset is 0 ({_DESCRIPTOR})"
+        )
+    return ""
 
 
 def tensor_descriptor_problem(descriptor, width):
-    """What is wrong with a tcgen05 descriptor of the swizzle `width` (0: none), or ""."""
+    """What is wrong with a tcgen05 descriptor of the swizzle `width` (0: none), or "".
+
+    Its tiles may start anywhere in the swizzle pattern: NVIDIA's dense_gemm.py aligns them to 128 bytes.
+    """
     if descriptor & 0x1FE0_0000_C000_C000 or descriptor >> 46 & 7 != 1:
         return (
             f"the descriptor 0x{descriptor:x} has bits set that belong to no field, or not 0b001 in its bits 46 to 48 "
@@ -179,16 +188,6 @@ def tensor_descriptor_problem(descriptor, width):
         )
     if descriptor >> 61 in (3, 5, 7):
         return f"the descriptor's swizzle mode {descriptor >> 61} does not exist ({_TENSOR_DESCRIPTOR})"
-    return _base_offset_problem(descriptor, width, _TENSOR_DESCRIPTOR)
-
-
-def _base_offset_problem(descriptor, width, source):
-    start, repeat = (descriptor & 0x3FFF) << 4, _SWIZZLE_REPEATS.get(width, 128)
-    if width and start % repeat >= 128 and not descriptor >> 49 & 7:
-        return (
-            f"the tile at shared address 0x{start:x} starts past the first 128 bytes of its {repeat}-byte swizzle "
-            f"pattern, and the descriptor's base offset is 0 ({source})"
-        )
     return ""
 
 

@@ -176,6 +176,7 @@ class Machine:
 
     def _run_group(self, lanes, pc, stop, others):
         steps, poison, spins, executed = self._steps, self.poison, 0, 0
+        loading = self.tensor_memory.loading
         while True:
             step = steps[pc]
             if step is None:
@@ -184,6 +185,8 @@ class Machine:
             executed += 1
             if self.in_flight is not None:
                 self._check_in_flight(pc, lanes)
+            if loading:
+                self.tensor_memory.follow(pc, lanes)
             if poison:
                 poison.before(pc, lanes)
             outcome = step(lanes)

@@ -45,8 +45,9 @@ def bind_tcgen05(machine, instruction):
         return lambda lanes: None
 
     def wait(lanes):
-        for index in _warps(lanes):
-            machine.tensor_memory.wait(index, waited == "wait::ld")
+        memory = machine.tensor_memory
+        for warp in np.unique(lanes.index // 32).tolist():
+            (memory.wait_loads if waited == "wait::ld" else memory.wait_stores)(warp)
 
     return lambda lanes: machine.collective(lanes, ALL, wait)
 
@@ -192,7 +193,7 @@ def _bind_move(machine, instruction, mods, loads):
         known = machine.clocks.known[index].max(axis=0)
         for area in found:
             memory.read(area, int(index[0]), known, column, PENDING, "loads")
-            memory.pend(int(index[0]) // 32, True, area)
+            memory.loading.setdefault(int(index[0]) // 32, []).append((set(names), area))
         words = [memory.data[cell] for cell in cells]
         values = words[0] if len(words) == 1 else words[0] & 0xFFFF | words[1] << np.uint32(16)
         missing = ~np.logical_and.reduce([memory.written[cell] for cell in cells])
@@ -213,7 +214,7 @@ def _bind_move(machine, instruction, mods, loads):
         for area in found:
             old = memory.data[area.cells].copy()
             memory.write(area, int(index[0]), known, column, PENDING, "stores to", old)
-            memory.pend(int(index[0]) // 32, False, area)
+            memory.stored.setdefault(int(index[0]) // 32, []).append(area)
         values = np.stack([register[index] for register in registers], axis=1)
         unknown = np.zeros(values.shape, dtype=bool)
         for position, name in enumerate(names):

@@ -17,7 +17,7 @@ PENDING = 1 << 30  # clock of a tcgen05.ld or tcgen05.st that nobody has waited 
 _ALLOC = "PTX ISA, tcgen05.alloc"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Area:
     """Lanes and columns (index arrays) of the tensor memory of the CTA in `slot`."""
 
@@ -55,7 +55,8 @@ class TensorMemory:
         self.relinquished, self.smallest = set(), {}  # slots; slot -> columns of its last alloc
         self.group = None  # cta_group of the kernel
         self.meeting, self.blocked = {}, []  # requests that wait for the peer CTA, and for free columns
-        self.pending = {}  # (warp, is a load) -> areas that its tcgen05.ld and tcgen05.st touch
+        self.stored = {}  # warp -> areas of its tcgen05.st that it has not waited for
+        self.loading = {}  # warp -> (registers that hold what comes, area) of its tcgen05.ld, likewise
         self.issued = {}  # lane -> clock of its newest tensor-core operation
         self.data = None
 
@@ -205,22 +206,44 @@ class TensorMemory:
             missing = "; tcgen05.wait::ld did not come before" if readers[late].max() == PENDING else ""
             self.machine.find("race", f"{verb} tensor memory that {who} may still be reading{missing}", lane, pc=pc)
 
-    def pend(self, warp, loads, area):
-        self.pending.setdefault((warp, loads), []).append(area)
+    def wait_loads(self, warp):
+        for _, area in self.loading.pop(warp, ()):
+            self._loaded(warp, area)
 
-    def wait(self, index, loads):
-        """The warp of lanes `index` has waited for its loads or stores: they happened at a clock of the warp."""
-        warp, clocks = int(index[0]) // 32, self.clocks
-        column = int(clocks.own[index[0]])
-        clock = clocks.known[index, column].max()
-        clocks.known[index, column] = clock  # so that a release by any of its lanes covers them from here on
-        for area in self.pending.pop((warp, loads), ()):
-            if loads:
-                readers = self.reader_clock[(*area.record, column)]
-                self.reader_clock[(*area.record, column)] = np.where(readers == PENDING, clock, readers)
-            else:
-                mine = (self.writer_column[area.record] == column) & (self.writer_clock[area.record] == PENDING)
-                self.writer_clock[area.record] = np.where(mine, clock, self.writer_clock[area.record])
+    def _now(self, warp):
+        """(column, clock) of a warp; a release by any of its lanes covers what happened at that clock."""
+        lanes, column = np.s_[32 * warp : 32 * warp + 32], int(self.clocks.own[32 * warp])
+        clock = self.clocks.known[lanes, column].max()
+        self.clocks.known[lanes, column] = clock
+        return column, clock
+
+    def _loaded(self, warp, area):
+        column, clock = self._now(warp)
+        readers = self.reader_clock[(*area.record, column)]
+        self.reader_clock[(*area.record, column)] = np.where(readers == PENDING, clock, readers)
+
+    def wait_stores(self, warp):
+        column, clock = self._now(warp)
+        for area in self.stored.pop(warp, ()):
+            mine = (self.writer_column[area.record] == column) & (self.writer_clock[area.record] == PENDING)
+            self.writer_clock[area.record] = np.where(mine, clock, self.writer_clock[area.record])
+
+    def follow(self, pc, lanes):
+        """`lanes` are about to execute an instruction while loads are under way: who uses a value has it.
+
+        PTX ISA, "Register dependencies, same thread". A mov only gives the value another name.
+        """
+        used = self.machine.program.registers_of(pc)
+        for warp in set(self.loading).intersection(np.unique(lanes.index // 32).tolist()):
+            touched = [entry for entry in self.loading[warp] if not entry[0].isdisjoint(used)]
+            for entry in touched:
+                if self.machine.instructions[pc].opcode == "mov":
+                    entry[0].update(used)
+                else:
+                    self.loading[warp].remove(entry)
+                    self._loaded(warp, entry[1])
+            if not self.loading[warp]:
+                del self.loading[warp]
 
     # The end ---------------------------------------------------------------------------------------------------
 
