@@ -93,6 +93,20 @@ def test_tensor_copy_may_start_at_any_element():
     assert (out[:, 0] == 0).all()
 
 
+def test_tensor_copy_that_signals_the_other_cta_of_its_pair():
+    """Both CTAs fill their own memory and signal the mbarrier of the even one, which waits for both."""
+    make = lambda out, source: TensorMap(source, 2, (32, 4), (128,), (32, 4)).encode()
+    lines = tensor_lines(1024)
+    cluster = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
+    copy = lines[4].replace("bytes [", "bytes.cta_group::2 [").replace("[x10+2048]", "[x12]")
+    lines = [lines[0], lines[1], f"mov.u32 x13, %cluster_ctarank; setp.eq.u32 q1, x13, 0; and.pred q2, q0, q1; add.u32 x12, x10, 2048; mapa.shared::cluster.u32 x12, x12, 0; fence.mbarrier_init.release.cluster; {cluster}",
+             lines[3].replace("@q0", "@q2"), copy, f"@!q1 bra LATER; {lines[5]} LATER: {cluster}", *lines[6:]]  # fmt: skip
+    out = expect_clean(lines, params=[make], grid=2, cluster=2)
+    assert (out == np.tile(np.arange(128), 2)).all()
+    lines[4] = copy.replace(".cta_group::2", "")
+    expect(lines, "illegal-operand", 5, ["another CTA"], params=[make], grid=2, cluster=2)
+
+
 def test_descriptor_with_unaligned_swizzle_pattern():
     for width, step in ((128, 1024), (64, 512), (32, 256)):
         assert not legality.descriptor_problem((step + 96) >> 4, width)
@@ -164,6 +178,15 @@ def test_register_count_off_its_range():
 
 def test_one_warp_alone_changes_its_registers():
     lines = ["setp.lt.u32 q1, t, 32; @!q1 bra END;", "setmaxnreg.dec.sync.aligned.u32 24;", "END:", *KEEP]
+    expect(lines, "illegal-operand", 2, ["all warps of a warpgroup"], threads=384, directives=BOUNDS)
+
+
+def test_warps_of_a_warpgroup_change_their_registers_at_different_places():
+    """One instruction per role, with one number: NVIDIA's fmha.py for sm_100 does that."""
+    lines = ["setp.lt.u32 q1, t, 256; @q1 bra END; setp.lt.u32 q1, t, 320; @q1 bra LOW;", "setmaxnreg.dec.sync.aligned.u32 24;", "bra END;",
+             "LOW:", "setmaxnreg.dec.sync.aligned.u32 24;", "END:", *KEEP]  # fmt: skip
+    expect_clean(lines, threads=384, directives=BOUNDS)
+    lines[4] = lines[4].replace("24", "32")
     expect(lines, "illegal-operand", 2, ["all warps of a warpgroup"], threads=384, directives=BOUNDS)
 
 
