@@ -1,5 +1,5 @@
-"""run_file.py KERNEL.py CASE_JSON [SMS]: one case of a kernel file in the simulator, on a GPU of that many SMs, against
-its reference; prints JSON."""
+"""run_file.py KERNEL.py CASE_JSON [SMS [ARCH]]: one case of a kernel file in the simulator, on a GPU of that many SMs,
+against its reference; prints JSON."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from kernel_harness import simulation
 from kernel_harness.simulator import driver, host
 
-driver.prepare("sm_90a")
+driver.prepare(sys.argv[4] if len(sys.argv) > 4 else "sm_90a")
 
 import torch  # noqa: E402
 
@@ -35,4 +35,4 @@ def main(path, case, sms=None):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:4])

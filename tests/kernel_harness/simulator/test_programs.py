@@ -52,21 +52,22 @@ def test_planted_bugs_are_found_at_their_lines(rows):
         assert (kind, row["line"], "dsl_kernels.py") in places, row
 
 
-@pytest.mark.parametrize(("path", "case", "sms"), [
-    ("templates/elementwise.py", {"shape": [10_000]}, 132),
-    ("templates/reduction.py", {"shape": [16, 4096]}, 132),
-    ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}, 132),
-    ("tests/kernel_harness/simulator/triton_kernels.py", {}, 132),
-    ("tests/kernel_harness/simulator/call_styles.py", {}, 132),
-    ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}, 132),
+@pytest.mark.parametrize(("path", "case", "machine"), [
+    ("templates/elementwise.py", {"shape": [10_000]}, [132]),
+    ("templates/reduction.py", {"shape": [16, 4096]}, [132]),
+    ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}, [132]),
+    ("tests/kernel_harness/simulator/triton_kernels.py", {}, [132]),
+    ("tests/kernel_harness/simulator/call_styles.py", {}, [132]),
+    ("templates/gemm_sm100.py", {"m": 40, "n": 72, "k": 456}, [148, "sm_100a"]),  # a pair of CTAs; its ring wraps
+    ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}, [132]),
     ("examples/flash_attention_sm90.py", {"len_q": 150, "len_k": 190, "heads": 4, "heads_kv": 2, "dim": 64,
-                                          "is_causal": True}, 3),  # CTAs with several tiles, dealt in turning order
+                                          "is_causal": True}, [3]),  # CTAs with several tiles, dealt in turning order
     ("examples/gqa_decode.py", {"lengths": [500, 0, 3, 200], "capacity": 500, "heads": 6, "heads_kv": 2, "dim": 64},
-     1),  # warps with several pairs
+     [1]),  # warps with several pairs
 ])  # fmt: skip
-def test_kernel_files_run_clean(path, case, sms):
+def test_kernel_files_run_clean(path, case, machine):
     """Each file on a small case: no findings, and the result of reference_fn, to the output type's precision."""
-    row = json.loads(run(HERE / "run_file.py", ROOT / path, json.dumps(case), sms).splitlines()[-1])
+    row = json.loads(run(HERE / "run_file.py", ROOT / path, json.dumps(case), *machine).splitlines()[-1])
     assert row["findings"] == []
     assert row["launches"] >= 1
     for error, scale in zip(row["errors"], row["scales"], strict=True):
