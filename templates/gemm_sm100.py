@@ -1,7 +1,6 @@
 """Matrix product on Blackwell data-centre GPUs, D = epilogue(A @ B^T) (bound by the tensor cores).
 
-COMPILED AND INSPECTED, NOT RUN: nobody had such a GPU. Registers, spills and instructions are checked, numbers are not;
-verify it first.
+SIMULATED, NOT RUN: nobody had such a GPU. Numbers, synchronisation, registers and spills are checked, speed is not.
 
 Idea      tcgen05: one thread of a pair of CTAs issues products of 256 x 256 tiles, whose operands lie in the shared
           memory of both and whose sums in their tensor memory. TMA fills the stages, four warps read and store.
