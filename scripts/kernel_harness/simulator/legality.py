@@ -196,7 +196,10 @@ def tensor_shape_problem(m, n, group, kind, stationary):
     if stationary:
         legal = group == 1 and m in (32, 64, 128) and n in (64, 128, 256)
     else:
-        step = {(1, 64): 8, (1, 128): 16, (2, 128): 32, (2, 256): 32}.get((group, m))
+        steps = {(1, 64): 8, (1, 128): 16, (2, 128): 32, (2, 256): 32}
+        if kind.startswith("mx"):
+            steps = {(1, 128): 8, (2, 128): 16, (2, 256): 16}
+        step = steps.get((group, m))
         if kind == "i8" and step == 8 and n > 24:
             step = 16
         legal = step is not None and n % step == 0 and step <= n <= 256

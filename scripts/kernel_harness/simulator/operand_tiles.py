@@ -13,6 +13,7 @@ from .synchronization import shared_offsets
 from .tensor_copies import swizzled
 from .warp import ELEMENT_BITS, to_float
 
+PACKED = "packed e2m1"  # two elements in a byte
 _SWIZZLES = {0: 0, 1: 128, 2: 64, 3: 32}
 
 
@@ -69,10 +70,12 @@ def read_tile(machine, lane, rank, descriptor, shape, kind, transposed, what, pr
     if descriptor >> 49 & 7:
         raise UnsupportedInstruction(f"a {what} descriptor with a base offset is not implemented in the simulator")
     size = ELEMENT_BITS.get(kind, 8) // 8
-    chunks = chunk_addresses(descriptor, rows, k * size, k, size, transposed)
+    chunks = chunk_addresses(descriptor, rows, 32 if kind == PACKED else k * size, k, size, transposed)
     data, offsets = read_chunks(machine, lane, rank, chunks, what)
     if data is None:
         return np.zeros((rows, k)), offsets
+    if kind == PACKED:
+        return nm.PADDED_VALUES["e2m1"][np.stack([data & 15, data >> 4], axis=-1).reshape(rows, k)], offsets
     if kind in nm.PADDED_VALUES:
         return nm.padded_to_f32(data, kind), offsets
     values = to_float(data.view({1: np.uint8, 2: np.uint16, 4: np.uint32}[size]), kind)

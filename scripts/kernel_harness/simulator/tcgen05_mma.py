@@ -10,8 +10,9 @@ import numpy as np
 
 from . import ptx
 from .access import address_reader
+from .block_scale import BlockScale, decode_scale, read_factors, take_count
 from .legality import tensor_descriptor_problem, tensor_shape_problem
-from .operand_tiles import read_tile
+from .operand_tiles import PACKED, read_tile
 from .synchronization import _values
 from .tcgen05 import finish, pair_of, take_group
 from .tensor_memory import Area, single_thread
@@ -19,8 +20,13 @@ from .warp import ELEMENT_BITS, to_float
 
 # Kind -> code of the element type of A and B -> its name.
 _FLOAT8 = {0: "e4m3", 1: "e5m2", 3: "e2m3", 4: "e3m2", 5: "e2m1"}
-_ELEMENTS = {"f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": _FLOAT8, "i8": {0: "u8", 1: "s8"}}
+_ELEMENTS = {
+    "f16": {0: "f16", 1: "bf16"}, "tf32": {2: "tf32"}, "f8f6f4": _FLOAT8, "i8": {0: "u8", 1: "s8"},
+    "mxf8f6f4": _FLOAT8, "mxf4": {1: PACKED}, "mxf4nvf4": {1: PACKED},
+}  # fmt: skip
 _RESULTS = {"f16": {0: "f16", 1: "f32"}, "tf32": {1: "f32"}, "f8f6f4": {0: "f16", 1: "f32"}, "i8": {2: "s32"}}
+# Bits of the instruction descriptor that must be 0: dense, and what has no field or no meaning here.
+_RESERVED, _RESERVED_SCALED = 0x2080_0047, 0x8000_004F
 _DTYPES = {"f16": np.float16, "f32": np.float32, "s32": np.int32}
 
 
@@ -37,26 +43,31 @@ class Product:
     a_transposed: bool
     b_transposed: bool
     saturates: bool
+    scale: BlockScale | None
 
     @property
     def k(self):
-        return 256 // ELEMENT_BITS.get(self.a, 8)
+        return 64 if self.a == PACKED else 256 // ELEMENT_BITS.get(self.a, 8)
 
 
-def decode(descriptor, kind, mods):
-    """A 32-bit instruction descriptor -> Product; what is reserved, sparse or unknown is not supported."""
+def decode(descriptor, kind, count, mods):
+    """A 32-bit instruction descriptor -> Product; what is reserved, sparse or unknown is not supported.
+
+    count: scale factors per row, 0 for kinds without.
+    """
     fields = {
         "a": _ELEMENTS[kind].get(descriptor >> 7 & 7),
         "b": _ELEMENTS[kind].get(descriptor >> 10 & 7),
-        "d": _RESULTS[kind].get(descriptor >> 4 & 3),
+        "d": "f32" if count else _RESULTS[kind].get(descriptor >> 4 & 3),
     }
-    if descriptor & 0x2080_0047 or None in fields.values() or (kind != "i8" and descriptor & 8):
+    reserved = descriptor & (_RESERVED_SCALED if count else _RESERVED)
+    if reserved or None in fields.values() or (kind != "i8" and descriptor & 8):
         raise mods.unsupported(f"the instruction descriptor 0x{descriptor:x} (sparse, or reserved bits or types)")
     sign = (-1) ** ((descriptor >> 13 & 1) + (descriptor >> 14 & 1))
     return Product(
         (descriptor >> 24 & 31) << 4, (descriptor >> 17 & 63) << 3, **fields, signs=sign,
         a_transposed=bool(descriptor >> 15 & 1), b_transposed=bool(descriptor >> 16 & 1),
-        saturates=bool(descriptor & 8),
+        saturates=bool(descriptor & 8), scale=decode_scale(descriptor, count, mods) if count else None,
     )  # fmt: skip
 
 
@@ -80,11 +91,13 @@ def bind_mma(machine, instruction, mods):
     group = take_group(mods)
     kind = next((name for name in _ELEMENTS if mods.flag(f"kind::{name}")), None)
     stationary = mods.flag("ws")
+    count = take_count(mods, kind)
     mods.skip("collector::*")
     mods.done()
-    if kind is None:
+    if kind is None or (count and stationary):
         raise mods.unsupported("kind")
     d_operand, a_operand, b_operand, descriptor, *rest = instruction.operands
+    factors = [address_reader(machine, rest.pop(0)) for _ in range(2)] if count else ()
     disabled = rest.pop(0).items if isinstance(rest[0], ptx.Vector) else ()
     disabled = [_values(machine, item, "b32") for item in disabled]
     accumulates = _values(machine, rest[0], "pred")
@@ -114,10 +127,19 @@ def bind_mma(machine, instruction, mods):
         dtype = {8: np.uint8, 16: np.uint16, 32: np.uint32}[bits]
         return to_float(np.ascontiguousarray(words).view(dtype), product.a)
 
+    def scale_factors(lane, slot, product, rows, column, clock):
+        """Factors of a CTA's rows of A and of all rows of B, which each CTA holds; None where they cannot be read."""
+        if rows != 128:
+            raise mods.unsupported(f"block scaling of {rows} rows of a CTA")
+        scale, at = product.scale, [int(factor(np.array([lane]))[0]) for factor in factors]
+        sizes = ((at[0], rows, scale.a_start), (at[1], product.n, scale.b_start))
+        found = [read_factors(machine, lane, slot, *each, scale, (column, clock)) for each in sizes]
+        return None if any(values is None for values in found) else found
+
     def issue(lane):
         index, clocks, memory = np.array([lane]), machine.clocks, machine.tensor_memory
         slots = pair_of(machine, lane, group, mods)
-        product = decode(int(descriptors[lane]), kind, mods)
+        product = decode(int(descriptors[lane]), kind, count, mods)
         if problem := tensor_shape_problem(product.m, product.n, group, kind, stationary):
             machine.find("illegal-operand", problem, lane)
             return
@@ -148,7 +170,14 @@ def bind_mma(machine, instruction, mods):
                 return
             left = [memory_operand(lane, area, product, column, clock) for area in sources]
         for part, (area, (cta, lanes, rows, of)) in enumerate(zip(areas, places, strict=True)):
-            result = product.signs * ((a[rows] if left[part] is None else left[part]).astype(np.float64) @ b[of].T)
+            mine, others = (a[rows] if left[part] is None else left[part]).astype(np.float64), b[of]
+            if count:
+                scales = scale_factors(lane, slots[cta], product, len(rows), column, clock)
+                if scales is None:
+                    return
+                mine = mine * np.repeat(scales[0], product.k // count, axis=1)
+                others = others * np.repeat(scales[1], product.k // count, axis=1)
+            result = product.signs * (mine @ others.T)
             if accumulates[lane]:
                 result = result + scale * _old(machine, memory, area, lane, column, clock, product)
             keep = _kept(disabled, lane, cta, lanes)

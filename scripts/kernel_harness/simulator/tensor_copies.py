@@ -22,13 +22,17 @@ from .synchronization import _values, shared_offsets
 # Code of the element type -> (bytes, name of the NumPy or raw type for reductions).
 _NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 ELEMENTS = {code: (type_bytes(name), name) for code, name in enumerate(_NAMES)}
+_PAIRS = 11  # of 4-bit elements: dimensions, boxes and coordinates count elements, two of which share a byte
 _FILL_NAN, _TF32, _ROUND = 1 << 15, 1 << 16, 1 << 21
 _KNOWN = 0x70 | 0x780 | 0x6000 | _FILL_NAN | _TF32 | 0x60000 | _ROUND | 2
 
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Dimensions are innermost first; `strides` in bytes, for dimensions 1 and up; `swizzle` is 0, 32, 64 or 128."""
+    """Dimensions are innermost first; `strides` in bytes, for dimensions 1 and up; `swizzle` is 0, 32, 64 or 128.
+
+    halved: the innermost dimension holds pairs of 4-bit elements, and so do its box and its coordinates.
+    """
 
     address: int
     element: int
@@ -37,6 +41,7 @@ class TensorMap:
     box: tuple
     swizzle: int = 0
     fill_nan: bool = False
+    halved: bool = False
 
     @property
     def element_bytes(self):
@@ -63,7 +68,8 @@ class TensorMap:
         words = struct.unpack("<16Q", bytes(data))
         flags = words[1] & 0xFFFFFFFF
         element = flags >> 7 & 15
-        if flags & ~_KNOWN or element not in ELEMENTS or words[6] >> 32 & 0xFFFFFF:
+        halved = element == _PAIRS
+        if flags & ~_KNOWN or not (halved or element in ELEMENTS) or words[6] >> 32 & 0xFFFFFF:
             raise UnsupportedInstruction(
                 f"a tensor map with flags 0x{flags:x} (interleave, steps or an unknown type) is not implemented"
             )
@@ -73,6 +79,8 @@ class TensorMap:
         dims = [1 + (words[4 + index // 2] >> 32 * (index % 2) & 0xFFFFFFFF) for index in range(5)]
         box = [1 + (words[6] >> 56)] + [1 + (words[7] >> 8 * index & 0xFF) for index in range(4)]
         swizzle = (0, 32, 64, 128)[flags >> 13 & 3]
+        if halved:
+            element, dims[0], box[0] = 0, dims[0] // 2, box[0] // 2
         return TensorMap(
             words[0],
             element,
@@ -81,6 +89,7 @@ class TensorMap:
             tuple(box[:rank]),
             swizzle,
             bool(flags & _FILL_NAN),
+            halved,
         )
 
 
@@ -151,6 +160,10 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
                 _several_issue(machine, lane, reduction)
             done[key] = lane
             tensor_map = _read_map(machine, lane, key[0])
+            if tensor_map.halved:
+                if at[0] % 2:
+                    raise mods.unsupported("an odd coordinate of 4-bit elements")
+                at = (at[0] // 2, *at[1:])
             if len(at) != len(tensor_map.dims):
                 message = f"a {len(at)}-dimensional copy uses a tensor map of {len(tensor_map.dims)} dimensions"
                 machine.find("out-of-bounds", message, int(lane))

@@ -202,6 +202,56 @@ def test_left_operand_in_tensor_memory():
     expect([line.replace("tcgen05.wait::st.sync.aligned;", "") for line in lines], "race", 6, "tcgen05.wait::st", source=flat, words=16)
 
 
+E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
+
+def scaled(kind, suffix, idesc):
+    """A product whose factors each thread stores: of A in columns 16 to 19, of B in column 20."""
+    lines = product(128, 16, kind + suffix, idesc=idesc, mask=", [x14], [x15]")
+    lines[4] += "and.b32 x14, t, 31; mad.lo.u32 x14, x14, 20, 12288; cvt.u64.u32 w4, x14; add.s64 w4, w1, w4;" + "".join(
+        f"ld.global.b32 f{i}, [w4+{4 * i}];" for i in range(5)
+    )
+    lines[4] += "add.u32 x14, x11, 16; add.u32 x15, x11, 20; add.u32 x13, x14, q; tcgen05.st.sync.aligned.32x32b.x4.b32 [x13], {f0, f1, f2, f3}; add.u32 x13, x15, q; tcgen05.st.sync.aligned.32x32b.x1.b32 [x13], {f4}; tcgen05.wait::st.sync.aligned; bar.sync 0;"
+    return lines
+
+
+@pytest.mark.parametrize(("kind", "suffix", "starts", "count", "exponents"), [
+    ("mxf8f6f4", ".block_scale", (1, 3), 1, True), ("mxf4", ".block_scale.scale_vec::2X", (2, 0), 2, True),
+    ("mxf4nvf4", ".block_scale.scale_vec::4X", (0, 0), 4, False),
+])  # fmt: skip
+def test_block_scaled_product(kind, suffix, starts, count, exponents):
+    """The factors of row m are bytes of lane m % 32, column m / 32, in each group of 32 lanes."""
+    generator = np.random.default_rng(9)
+    codes = generator.choice([126, 127, 128] if exponents else [0x30, 0x38, 0x40], (32, 5, 4)).astype(np.uint8)
+    factors = np.ldexp(1.0, codes.astype(int) - 127 if exponents else (codes.astype(int) >> 3) - 7)
+    of_a = factors[:, :4].transpose(1, 0, 2).reshape(128, 4)[:, starts[0] : starts[0] + count]
+    of_b = factors[:16, 4, starts[1] : starts[1] + count]
+    raw_a, raw_b, memory = tiles(generator, 1, 128, 16, np.uint8, 0, 256)
+    if kind == "mxf8f6f4":
+        raw_a, raw_b = raw_a % 2 * 0x38, raw_b % 2 * 0x38  # 0 or 1 as e4m3
+        memory[:] = memory % 2 * 0x38
+        left, right = raw_a / 0x38, raw_b / 0x38
+    else:
+        table = np.array([*E2M1, *(-value for value in map(float, E2M1))])
+        left, right = (table[np.stack([raw & 15, raw >> 4], -1).reshape(len(raw), 64)] for raw in (raw_a, raw_b))
+    memory[0, 12288 : 12288 + codes.size] = codes.ravel()
+    code = 0 if kind == "mxf8f6f4" else 1
+    idesc = starts[1] << 4 | code << 7 | code << 10 | 16 >> 3 << 17 | exponents << 23 | 128 >> 4 << 24 | starts[0] << 29
+    words = clean(scaled(kind, suffix, idesc), source=memory, words=16)[0].view(np.float32)
+    block = left.shape[1] // count
+    assert (words == 2 * (left * of_a.repeat(block, 1)) @ (right * of_b.repeat(block, 1)).T).all()
+
+
+def test_factors_that_are_not_in_every_group_of_lanes():
+    idesc = 16 >> 3 << 17 | 1 << 23 | 128 >> 4 << 24
+    lines = scaled("mxf8f6f4", ".block_scale", idesc)
+    clean(lines, words=16)
+    some = changed(lines, 5, lines[4].replace("tcgen05.st", "@q1 tcgen05.st"))
+    expect(some, "uninitialised-read", 6, "scale factors", words=16)
+    other = changed(lines, 5, lines[4].replace("add.u32 x13, x15, q;", "add.u32 x13, x15, q; add.u32 f4, f4, q;"))
+    expect(other, "illegal-operand", 6, "groups of 32 lanes", words=16)
+
+
 # Moves -----------------------------------------------------------------------------------------------------------
 
 # Shape -> width in columns, (extents, strides) of the thread's modes and of the register's: the position of an element
@@ -349,7 +399,7 @@ def test_planted_in_a_cta_pair(number, text, kind, line, word):
 
 @pytest.mark.parametrize("form", [
     "tcgen05.shift.cta_group::1.down [x11];", "tcgen05.mma.sp.cta_group::1.kind::f16 [x11], w6, w7, [x11], x12, q6;",
-    "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [x11], w6, w7, x12, [x11], [x11], q6;",
+    "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [x11], w6, w7, x12, [x11], [x11], q6;",
     "tcgen05.mma.cta_group::2.kind::f16 [x11], w6, w7, x12, q6;", "tcgen05.cp.cta_group::1.4x256b [x11], w6;", "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {f0, f1}, f2, [x11];",
 ])  # fmt: skip
 def test_what_is_not_implemented_stops_with_its_name(form):
