@@ -103,6 +103,8 @@ def test_tensor_copy_that_signals_the_other_cta_of_its_pair():
              lines[3].replace("@q0", "@q2"), copy, f"@!q1 bra LATER; {lines[5]} LATER: {cluster}", *lines[6:]]  # fmt: skip
     out = expect_clean(lines, params=[make], grid=2, cluster=2)
     assert (out == np.tile(np.arange(128), 2)).all()
+    once = copy.replace("@q0", "mov.u16 h0, 3; @q2").replace("cta_group::2 [", "multicast::cluster.cta_group::2 [").replace("];", "], h0;")
+    assert (expect_clean([*lines[:4], once, *lines[5:]], params=[make], grid=2, cluster=2) == out).all()
     lines[4] = copy.replace(".cta_group::2", "")
     expect(lines, "illegal-operand", 5, ["another CTA"], params=[make], grid=2, cluster=2)
 

@@ -383,6 +383,22 @@ def test_mma_over_values_that_a_load_has_not_delivered():
     expect(moves("", load("32x32b.x1", 1).split(";")[0] + ";", words=0), "race", 8, "tcgen05.wait::ld did not come")
 
 
+def test_store_over_a_product_that_is_not_done():
+    put = "mov.u32 f0, 0; add.u32 x13, x11, q; tcgen05.st.sync.aligned.32x32b.x1.b32 [x13], {f0}; tcgen05.wait::st.sync.aligned;"
+    expect(changed(GOOD, 9, put), "race", 9, "the tensor core may still be writing", **GIVEN)
+
+
+def test_commit_publishes_nothing_of_its_thread():
+    """What the thread wrote itself before the commit is not ordered for those who wait for the mbarrier."""
+    lines = changed(GOOD, 8, "@q0 st.shared.b32 [x1+12288], t;" + GOOD[7])
+    expect(changed(lines, 11, GOOD[10] + "ld.shared.b32 f15, [x1+12288];"), "race", 11, "shared memory", **GIVEN)
+
+
+def test_unknown_value_through_tensor_memory():
+    put = "ld.shared.b32 f0, [x1]; tcgen05.st.sync.aligned.32x32b.x1.b32 [x13], {f0}; tcgen05.wait::st.sync.aligned;"
+    expect(moves(put, load("32x32b.x1", 1), words=1), "uninitialised-read", 5, "stores it to global memory", words=1)
+
+
 def test_load_of_what_was_just_stored():
     expect(changed(moves(load("32x32b.x1", 1), words=1), 3), "race", 4, "tcgen05.wait::st", words=1)
 
@@ -395,6 +411,14 @@ def test_load_of_what_was_just_stored():
 def test_planted_in_a_cta_pair(number, text, kind, line, word):
     clean(PAIR, **PAIR_GIVEN)
     expect(changed(PAIR, number, text), kind, line, word, **PAIR_GIVEN)
+
+
+@pytest.mark.parametrize(("line", "commits"), [(7, 1), (8, 3)])
+def test_peer_that_does_not_stay(line, commits):
+    """The odd CTA leaves without having waited for the product, or for the commit that signals its mbarrier."""
+    commit = PAIR[7].replace("@q5", f"mov.b16 h0, {commits}; @q5")
+    lines = [*PAIR[:7], commit, f"@!q2 bra FREE; {WAIT}", *PAIR[9:12], "FREE: bar.sync 0;", PAIR[13]]
+    expect(lines, "cluster-lifetime", line, "may have exited", **PAIR_GIVEN)
 
 
 @pytest.mark.parametrize("form", [
