@@ -13,6 +13,7 @@ from . import (
     access,
     arithmetic,
     carry,
+    cluster_launch,
     control,
     convert,
     copies,
@@ -154,6 +155,7 @@ RULES = {
     "pmevent": Rule("Miscellaneous: pmevent", control.bind_nothing),
     "setmaxnreg": Rule("Miscellaneous: setmaxnreg", register_pool.bind_setmaxnreg),
     "griddepcontrol": Rule(f"{_SYNC}: griddepcontrol", control.bind_griddepcontrol),
+    "clusterlaunchcontrol": Rule(f"{_SYNC}: clusterlaunchcontrol", cluster_launch.bind_clusterlaunchcontrol),
     # Synchronisation and warps
     "bar": Rule(f"{_SYNC}: bar, barrier; bar.warp.sync", synchronization.bind_bar),
     "barrier": Rule(f"{_SYNC}: barrier, barrier.cluster", synchronization.bind_bar),

@@ -1,12 +1,13 @@
 """The entry point: one launch of one kernel, from PTX text, launch parameters and memory to findings and counters."""
 
 import itertools
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from . import ptx
+from .cluster_launch import CLUSTERS
 from .findings import Finding, SimulationError, SimulationReport
 from .global_races import GlobalRaces
 from .legality import UNKNOWN, LaunchOptions, launch_problems
@@ -81,6 +82,7 @@ class Program:
         self.shared_granule = self._granule()
         self.global_races = GlobalRaces(kernel)
         self._reported = {}
+        self.ctas, self.waiting = [], deque()  # CTAs of the launch; the first one of each cluster that has not started
 
     def _initialise(self, variable, buffer):
         size = ptx.type_bytes(variable.element)
@@ -224,10 +226,15 @@ def _run(program, launch, memory, report, profile, wave_lanes):
     lanes_per_cta = -(-launch.threads_per_cta // 32) * 32
     per_cluster = launch.ctas_per_cluster
     clusters = max(1, min(wave_lanes // (lanes_per_cta * per_cluster), len(ctas) // per_cluster))
-    slots = clusters * per_cluster
-    machine = Machine(program, launch, memory, report, slots, profile)
-    for first in range(0, len(ctas), slots):
-        machine.start(ctas[first : first + slots], first, first + slots >= len(ctas))
+    if any(instruction.opcode == "clusterlaunchcontrol" for instruction in program.kernel.instructions):
+        clusters = min(clusters, CLUSTERS)
+    machine = Machine(program, launch, memory, report, clusters * per_cluster, profile)
+    program.ctas, waiting = ctas, program.waiting
+    waiting.extend(range(0, len(ctas), per_cluster))
+    while waiting:
+        first = waiting[0]
+        last = [waiting.popleft() for _ in range(min(clusters, len(waiting)))][-1]
+        machine.start(ctas[first : last + per_cluster], first, not waiting)
         machine.run()
         if machine.trapped:
             return

@@ -292,6 +292,28 @@ def test_tensor_copy_of_a_tensor_that_is_larger_than_its_memory():
     expect(tensor_lines(640), "out-of-bounds", 5, ["in (512 bytes)"], params=[make])
 
 
+# Each CTA writes its own number at its place, and then at the places of CTAs that it cancels.
+CANCEL = [
+    "mov.u32 x12, %ctaid.x; mov.u32 x13, 0; mov.u32 x14, %ctaid.x; " + INIT.format(count=1) + " bar.sync 0;",
+    "AGAIN: mad.lo.u32 x15, x12, n, t; mul.wide.u32 w5, x15, 4; add.s64 w5, w0, w5; st.global.b32 [w5], x14;",
+    "bar.sync 0;",
+    "@q0 mbarrier.arrive.expect_tx.shared::cta.b64 w9, [x10+2048], 16;",
+    "@q0 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [x10], [x10+2048];",
+    WAIT.replace(", 0;", ", x13;"),
+    "ld.shared.v2.b64 {w6, w7}, [x10]; mov.b128 response, {w6, w7}; xor.b32 x13, x13, 1;",
+    "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 q1, response;",
+    "@q1 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {x12, x16, x17, _}, response;",
+    "@q1 bra AGAIN;",
+]
+
+
+def test_running_ctas_take_over_those_that_have_not_started():
+    out = expect_clean(CANCEL, grid=6, threads=64, extra=".reg .b128 response;").reshape(6, 64)
+    assert out[:2].tolist() == [[0] * 64, [1] * 64]
+    assert (out[2:] < 2).all()
+    expect(without(CANCEL, 3), "race", 5, grid=6, threads=64, extra=".reg .b128 response;")
+
+
 def test_accumulator_read_before_wait():
     registers = ", ".join(f"a{j}" for j in range(4))
     lines = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0;", "st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
