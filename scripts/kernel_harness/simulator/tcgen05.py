@@ -250,19 +250,19 @@ def _bind_copy(machine, instruction, mods):
     if (shape, multicast) not in _MULTICASTS:
         raise mods.unsupported("shape")
     targets = _MULTICASTS[shape, multicast]
-    address_of, descriptor_of = address_reader(machine, instruction.operands[0]), instruction.operands[1]
-    descriptor_of = _values(machine, descriptor_of, "b64")
+    address_of, descriptors = address_reader(machine, instruction.operands[0]), instruction.operands[1]
+    descriptors = _values(machine, descriptors, "b64")
     rows, per_row = _COPIES[shape]
 
     def copy(lane):
         memory, clocks = machine.tensor_memory, machine.clocks
         slots = pair_of(machine, lane, group, mods)
-        address, descriptor = int(address_of(np.array([lane]))[0]), int(descriptor_of[lane])
+        address, descriptor = int(address_of(np.array([lane]))[0]), int(descriptors[lane])
         if problem := tensor_descriptor_problem(descriptor, swizzle_width(descriptor)):
             machine.find("illegal-operand", problem, lane)
         if address >> 16:
             raise mods.unsupported(f"a start at lane {address >> 16}")
-        column, chunks = clocks.tensor_core_column(int(machine.warp_of[lane])), None
+        column = clocks.tensor_core_column(int(machine.warp_of[lane]))
         chunks = chunk_addresses(descriptor, rows, 16 * per_row, per_row, 1, False)
         for number, slot in enumerate(slots):
             data, offsets = read_chunks(machine, lane, int(machine.shared_rank[lane]) + number, chunks, "tcgen05.cp")

@@ -52,7 +52,7 @@ class TensorMemory:
     def __init__(self, machine):
         self.machine, self.clocks = machine, machine.clocks
         self.allocations = {}  # (slot, first column) -> (columns, lane, index of the alloc)
-        self.relinquished, self.smallest = set(), {}  # slots; slot -> columns of its last alloc
+        self.relinquished = set()  # slots
         self.group = None  # cta_group of the kernel
         self.meeting, self.blocked = {}, []  # requests that wait for the peer CTA, and for free columns
         self.stored = {}  # warp -> areas of its tcgen05.st that it has not waited for
