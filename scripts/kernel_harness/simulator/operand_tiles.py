@@ -26,6 +26,9 @@ def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
 
     K-major: (rows, k_bytes / 16) chunks along k. Transposed (M- or N-major): (k, rows * element_bytes / 16) along rows.
     """
+    if descriptor >> 49 & 15 or descriptor >> 61 == 1:
+        what = "a base offset, an absolute leading dimension, or a swizzle of 32-byte atoms"
+        raise UnsupportedInstruction(f"a matrix descriptor with {what} is not implemented in the simulator")
     start = (descriptor & 0x3FFF) << 4
     leading, stride = (descriptor >> 16 & 0x3FFF) << 4, (descriptor >> 32 & 0x3FFF) << 4
     width = swizzle_width(descriptor)
@@ -67,8 +70,6 @@ def read_tile(machine, lane, rank, descriptor, shape, kind, transposed, what, pr
     rows, k = shape
     if problem := problem_of(descriptor, swizzle_width(descriptor)):
         machine.find("illegal-operand", problem, int(lane))
-    if descriptor >> 49 & 7:
-        raise UnsupportedInstruction(f"a {what} descriptor with a base offset is not implemented in the simulator")
     size = ELEMENT_BITS.get(kind, 8) // 8
     chunks = chunk_addresses(descriptor, rows, 32 if kind == PACKED else k * size, k, size, transposed)
     data, offsets = read_chunks(machine, lane, rank, chunks, what)

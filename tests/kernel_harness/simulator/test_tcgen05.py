@@ -421,6 +421,12 @@ def test_peer_that_does_not_stay(line, commits):
     expect(lines, "cluster-lifetime", line, "may have exited", **PAIR_GIVEN)
 
 
+@pytest.mark.parametrize("bit", [49, 52, 61])
+def test_descriptors_that_are_not_implemented(bit):
+    with pytest.raises(UnsupportedInstruction, match="matrix descriptor"):
+        run(changed(GOOD, 6, f"or.b64 w6, w6, {1 << bit};" + GOOD[5]), **GIVEN)
+
+
 @pytest.mark.parametrize("form", [
     "tcgen05.shift.cta_group::1.down [x11];", "tcgen05.mma.sp.cta_group::1.kind::f16 [x11], w6, w7, [x11], x12, q6;",
     "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale [x11], w6, w7, x12, [x11], [x11], q6;",
