@@ -11,13 +11,15 @@ Verify    python scripts/verify_kernel.py templates/gemm_sm80.py
 """
 
 import functools
+import math
 import warnings
+from typing import NamedTuple
 
 import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import Float32, const_expr
+from cutlass import Float32, Int32, const_expr
 from cutlass.cute.nvgpu import cpasync, warp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
 
@@ -53,11 +55,41 @@ def flops(a, b, *_):
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
 
-TILE = (128, 128, 32)  # (M, N, K) of a CTA
-STAGES = 4  # 64 KiB: two CTAs on an SM of an A100 or H100, one on an SM of consumer GPUs
-THREADS = 128
-BAND = 8  # tiles along M of a band: the CTAs that run together form a rectangle, which shares rows and columns in L2
 DTYPES = {torch.bfloat16: cutlass.BFloat16, torch.float16: cutlass.Float16, torch.float32: cutlass.Float32}
+BAND = 8  # tiles along M of a band: the CTAs that run together form a rectangle, which shares rows and columns in L2
+
+
+class Config(NamedTuple):
+    """tile: (M, N, K) of a CTA, K 32 or 64; stages: of the ring; warps: along (M, N); ctas: per SM, which limits the
+    registers to 65536 / (32 * warps * ctas)."""
+
+    tile: tuple[int, int, int]
+    stages: int
+    warps: tuple[int, int] = (2, 2)
+    ctas: int = 2
+
+    @property
+    def ring_bytes(self):
+        bM, bN, bK = self.tile
+        return 2 * self.stages * (bM + bN) * bK
+
+
+CONFIGS = (
+    Config((128, 128, 64), 3), Config((128, 128, 32), 4), Config((128, 64, 64), 3), Config((64, 128, 64), 3),
+    Config((64, 64, 64), 4), Config((128, 256, 64), 3, (2, 4), 1), Config((128, 256, 32), 4, (2, 4), 1),
+)
+TUNING_SPACE = {"config": CONFIGS}
+
+
+def estimate_us(config, m, n, k, sms, sm_bytes):
+    """The rule that picks a configuration: the tiles of the busiest SM, one after another."""
+    bM, bN, _ = config.tile
+    resident = min(config.ctas, sm_bytes // (config.ring_bytes + 1024))
+    tiles = -(-m // bM) * -(-n // bN)
+    mine = -(-tiles // sms)
+    alone = 1 if min(mine, resident) * config.warps[0] * config.warps[1] >= 8 else 1.15
+    return 2.5 + mine * alone * (k * max(bM * bN / 1.6e6, (bM + bN) / 1.4e4) + bM * bN / 16384)
+
 
 # --- Device ----------------------------------------------------------------------------------------------------------
 
@@ -71,116 +103,146 @@ def epilogue(acc, extra, alpha, beta):  # EDIT
 
 
 class Gemm:
-    """mD[M, N] = epilogue(mA[M, K] @ mB[N, K]^T, extras[M, N])."""
+    """mD[M, N] = epilogue(mA[M, K] @ mB[N, K]^T, extras[M, N]); mD may be wider than N."""
+
+    def __init__(self, config):
+        self.config, self.threads = config, 32 * math.prod(config.warps)
 
     @cute.jit
     def __call__(self, alpha: Float32, beta: Float32, stream: cuda.CUstream, mA, mB, mD, *extras):
-        bM, bN, bK = TILE
-        dtype = self.dtype = mA.element_type
-        # NOTE: the swizzle of a pointer counts bytes, not elements: base 4 for vectors of 16 bytes
-        swizzle = cute.make_swizzle((bK // 8).bit_length() - 1, 4, 3)
-        atom = cute.make_composed_layout(swizzle, 0, cute.make_layout((8, bK), stride=(bK, 1)))
-        sA_layout, sB_layout = (cute.tile_to_shape(atom, (rows, bK, STAGES), (0, 1, 2)) for rows in (bM, bN))
+        (bM, bN, _), _, (wM, wN), ctas = self.config
+        self.dtype = mA.element_type
+
         tiled_mma = cute.make_tiled_mma(
-            warp.MmaF16BF16Op(dtype, Float32, (16, 8, 16)), (2, 2, 1), permutation_mnk=(32, 32, 16))
-        tiles = cute.ceil_div(mD.shape[0], bM) * cute.ceil_div(mD.shape[1], bN)
+            warp.MmaF16BF16Op(self.dtype, Float32, (16, 8, 16)), (wM, wN, 1), permutation_mnk=(16 * wM, 16 * wN, 16))
+        tiles = cute.ceil_div(mA.shape[0], bM) * cute.ceil_div(mB.shape[0], bN)
         extras = extras if const_expr(len(extras) > 0) else None
-        self.kernel(tiled_mma, mA, mB, mD, extras, sA_layout, sB_layout, alpha, beta).launch(
-            grid=(tiles, 1, 1), block=(THREADS, 1, 1), stream=stream,
-            min_blocks_per_mp=1)  # NOTE: without it ptxas stops at 168 registers, and spills for sm_120a
+        self.kernel(tiled_mma, mA, mB, mD, extras, alpha, beta).launch(
+            grid=(tiles, 1, 1), block=(self.threads, 1, 1), stream=stream,
+            min_blocks_per_mp=ctas, preferred_smem_carveout=100)
 
     @cute.kernel
     def kernel(self, tiled_mma: cute.TiledMma, mA: cute.Tensor, mB: cute.Tensor, mD: cute.Tensor, extras,
-               sA_layout: cute.ComposedLayout, sB_layout: cute.ComposedLayout, alpha: Float32, beta: Float32):
-        bM, bN, bK = TILE
+               alpha: Float32, beta: Float32):
+        (bM, bN, bK), stages, _, _ = self.config
         thread, _, _ = cute.arch.thread_idx()
         tile, _, _ = cute.arch.block_idx()
-        tiles_m, tiles_n = cute.ceil_div(mD.shape[0], bM), cute.ceil_div(mD.shape[1], bN)
+        tiles_m, tiles_n = cute.ceil_div(mA.shape[0], bM), cute.ceil_div(mB.shape[0], bN)
         first, tile = tile // (BAND * tiles_n) * BAND, tile % (BAND * tiles_n)
         height = cutlass.min(tiles_m - first, BAND)
         m, n = first + tile % height, tile // height
 
-        smem = cutlass.memory.SmemAllocator()
-        sA = smem.allocate_tensor(self.dtype, sA_layout.outer, 1024, swizzle=sA_layout.inner)  # (bM, bK, stages)
-        sB = smem.allocate_tensor(self.dtype, sB_layout.outer, 1024, swizzle=sB_layout.inner)  # (bN, bK, stages)
+        ring = cutlass.memory.SmemAllocator().allocate_array(self.dtype, stages * (bM + bN) * bK, byte_alignment=1024)
+        sA = cute.make_tensor(ring, cute.make_ordered_layout((bM, bK, stages), order=(1, 0, 2)))
+        sB = cute.make_tensor(ring + cute.size(sA), cute.make_ordered_layout((bN, bK, stages), order=(1, 0, 2)))
         thr_mma = tiled_mma.get_slice(thread)
         ldmatrix = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), self.dtype)
         s2r_a = cute.make_tiled_copy_A(ldmatrix, tiled_mma).get_slice(thread)
         s2r_b = cute.make_tiled_copy_B(ldmatrix, tiled_mma).get_slice(thread)
         tXsA, tXsB = s2r_a.partition_S(sA), s2r_b.partition_S(sB)  # (vector, M or N, K, stages)
+        tXsA, tXsB = ([swizzled(tX, bK, block) for block in range(bK // 16)] for tX in (tXsA, tXsB))
         tCrA = tiled_mma.make_fragment_A(thr_mma.partition_A(sA[None, None, 0]))  # (MMA, M, K)
         tCrB = tiled_mma.make_fragment_B(thr_mma.partition_B(sB[None, None, 0]))  # (MMA, N, K)
+        tXrA, tXrB = s2r_a.retile(tCrA), s2r_b.retile(tCrB)
         acc = cute.make_rmem_tensor(thr_mma.partition_shape_C((bM, bN)), Float32)
         acc.fill(0.0)
 
-        k_tiles = cute.ceil_div(mA.shape[1], bK)
-        for k in cutlass.range_constexpr(STAGES - 1):
-            self.load(mA, sA, m * bM, k, k, k_tiles, thread)
-            self.load(mB, sB, n * bN, k, k, k_tiles, thread)
-            cute.arch.cp_async_commit_group()
-        for k in cutlass.range(k_tiles, unroll=1):
-            cute.arch.cp_async_wait_group(STAGES - 2)
-            cute.arch.barrier()  # stage k has arrived for all threads, and stage k - 1 has been read by all
-            ahead = k + STAGES - 1
-            self.load(mA, sA, m * bM, ahead, ahead % STAGES, k_tiles, thread)
-            self.load(mB, sB, n * bN, ahead, ahead % STAGES, k_tiles, thread)
-            cute.arch.cp_async_commit_group()
-            for block in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
-                at = (None, None, block, k % STAGES)
-                cute.copy(s2r_a, tXsA[at], s2r_a.retile(tCrA)[None, None, block])
-                cute.copy(s2r_b, tXsB[at], s2r_b.retile(tCrB)[None, None, block])
-                cute.gemm(tiled_mma, acc, tCrA[None, None, block], tCrB[None, None, block], acc)
-        cute.arch.cp_async_wait_group(0)
+        async_copy = cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), self.dtype,
+                                         num_bits_per_copy=128)
+        rows = cute.make_ordered_layout((self.threads * 8 // bK, bK // 8), order=(1, 0))  # of threads, in a tile
+        g2s = cute.make_tiled_copy_tv(async_copy, rows, cute.make_layout((1, 8))).get_slice(thread)
+        tXgA, tXgB = (g2s.partition_S(cute.local_tile(mX, (size, bK), (i, None)))[None, None, 0, None]
+                      for mX, size, i in ((mA, bM, m), (mB, bN, n)))  # (vector, M or N, K tiles)
+        tYsA, tYsB = swizzled(g2s.partition_D(sA), bK, 0), swizzled(g2s.partition_D(sB), bK, 0)
+        left_m = mA.shape[0] - m * bM - thread // (bK // 8)  # rows from this thread's first one on
+        left_n = mB.shape[0] - n * bN - thread // (bK // 8)
+        left_k = mA.shape[1] - thread % (bK // 8) * 8
 
-        tCcD = thr_mma.partition_C(cute.make_identity_tensor((bM, bN)))  # accumulators lie in pairs along N
-        for v in cutlass.range_constexpr(0, cute.size(acc), 2):
-            row, column = m * bM + tCcD[v][0], n * bN + tCcD[v][1]
-            if row < mD.shape[0] and column < mD.shape[1]:
-                pair = cute.make_rmem_tensor(2, Float32)
-                for i in cutlass.range_constexpr(2):
-                    at = (row, cutlass.min(column + i, mD.shape[1] - 1))
-                    values = [mE[at].to(Float32) for mE in (() if const_expr(extras is None) else extras)]
-                    pair[i] = epilogue(acc[v + i], values, alpha, beta)
-                out = cute.make_rmem_tensor(2, mD.element_type)
-                out.store(pair.load().to(mD.element_type))
-                gD = cute.local_tile(mD[row, None], (2,), (column // 2,))
-                if column + 1 < mD.shape[1]:
-                    cute.autovec_copy(out, gD)
-                else:
-                    gD[0] = out[0]
+        for k in cutlass.range_constexpr(stages - 1):
+            self.load(g2s, tXgA, tYsA, left_m, left_k, k, k)
+            self.load(g2s, tXgB, tYsB, left_n, left_k, k, k)
+            cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(stages - 2)
+        cute.arch.barrier()
+        cute.copy(s2r_a, tXsA[0][None, None, 0], tXrA[None, None, 0])
+        cute.copy(s2r_b, tXsB[0][None, None, 0], tXrB[None, None, 0])
+        stage, ahead = Int32(0), Int32(stages - 1)  # of tile k, and of the one that is loaded meanwhile
+        for k in cutlass.range(cute.ceil_div(mA.shape[1], bK), unroll=1):
+            later = stage + 1 if stage + 1 < stages else 0
+            for block in cutlass.range_constexpr(bK // 16):
+                # The fragments of the next block are read while this one is multiplied, across the barrier too.
+                after = const_expr((block + 1) % (bK // 16))
+                if const_expr(after == 0):
+                    cute.arch.cp_async_wait_group(stages - 2)
+                    cute.arch.barrier()  # tile k + 1 has arrived for all threads, and tile k has been read by all
+                at = (None, None, stage if const_expr(after > 0) else later)
+                cute.copy(s2r_a, tXsA[after][at], tXrA[None, None, after])
+                cute.copy(s2r_b, tXsB[after][at], tXrB[None, None, after])
+                if const_expr(block == 0):
+                    self.load(g2s, tXgA, tYsA, left_m, left_k, k + stages - 1, ahead)
+                    self.load(g2s, tXgB, tYsB, left_n, left_k, k + stages - 1, ahead)
+                    cute.arch.cp_async_commit_group()
+                cute.gemm(tiled_mma, acc, tCrA[None, None, block], tCrB[None, None, block], acc)
+            ahead, stage = stage, later
+        cute.arch.cp_async_wait_group(0)
+        cute.arch.barrier()
+
+        atom = cute.make_layout((8, min(bN, 64)), stride=(min(bN, 64), 1))
+        swizzle = cute.make_swizzle(3, 4, 3)
+        sD = cute.make_tensor(cute.recast_ptr(ring, swizzle, self.dtype), cute.tile_to_shape(atom, (bM, bN), (0, 1)))
+        m, n = m * bM, n * bN
+        tCsD, tCcD = thr_mma.partition_C(sD), thr_mma.partition_C(cute.make_identity_tensor((bM, bN)))
+        for v in cutlass.range_constexpr(cute.size(acc)):
+            values = []
+            for mE in (() if const_expr(extras is None) else extras):
+                at = (m + tCcD[v][0], n + tCcD[v][1])
+                values.append(mE[tuple(cutlass.min(i, size - 1) for i, size in zip(at, mE.shape))].to(Float32))
+            acc[v] = epilogue(acc[v], values, alpha, beta)
+        rD = cute.make_rmem_tensor(acc.layout, self.dtype)
+        rD.store(acc.load().to(self.dtype))
+        cute.autovec_copy(rD, tCsD)
+        cute.arch.barrier()
+        for i in cutlass.range_constexpr(bM * bN // 8 // self.threads):
+            row, column = (thread + i * self.threads) // (bN // 8), thread % (bN // 8)
+            if m + row < mD.shape[0] and n + column * 8 < mD.shape[1]:
+                cute.autovec_copy(cute.local_tile(sD[row, None], (8,), (column,)),
+                                  cute.local_tile(mD[m + row, None], (8,), (n // 8 + column,)))
 
     @cute.jit
-    def load(self, mX, sX, first, k, stage, k_tiles, thread):
-        """Start loading rows [first, first + bM or bN) of K tile k into a stage, zeros beyond K; beyond the last row,
-        whose products are not stored, the last row once more."""
-        atom = cute.make_copy_atom(cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), self.dtype,
-                                   num_bits_per_copy=128)
-        per_row = const_expr(TILE[2] // 8)
-        if k < k_tiles:
-            for i in cutlass.range_constexpr(cute.size(sX, mode=[0]) * per_row // THREADS):
-                row, vector = (thread + i * THREADS) // per_row, thread % per_row
-                sV = cute.local_tile(sX[row, None, stage], (8,), (vector,))
-                if k * per_row + vector < mX.shape[1] // 8:
-                    gX = mX[cutlass.min(first + row, mX.shape[0] - 1), None]
-                    cute.copy(atom, cute.local_tile(gX, (8,), (k * per_row + vector,)), sV)
-                else:
-                    sV.fill(0)
+    def load(self, g2s, tXgX, tYsX, left, left_k, k, stage):
+        """Start loading this thread's part of K tile k into a stage, zeros beyond the matrix: there too without a
+        branch, around which the compiler could not mix these instructions with products."""
+        left = left if k * self.config.tile[2] < left_k else 0
+        pred = cute.make_rmem_tensor((1, tXgX.shape[1]), cutlass.Boolean)
+        for i in cutlass.range_constexpr(cute.size(pred)):
+            pred[i] = i * (self.threads * 8 // self.config.tile[2]) < left
+        cute.copy(g2s, tXgX[None, None, k], tYsX[None, None, stage], pred=pred)
+
+
+def swizzled(tX, bK, block):
+    """A thread's part of K block `block` in a ring, (vector, rows, stages), with the vectors of 16 bytes exchanged by
+    row, so that neither cp.async nor ldmatrix conflicts. What lies between a thread's rows, or stages, does not
+    change that: one XOR here, and the main loop adds constants."""
+    start = tX.iterator.toint()
+    start ^= (start >> 3 & (bK // 8 - 1) << 4) ^ 32 * block
+    start = cute.make_ptr(tX.element_type, start, cute.AddressSpace.smem, assumed_align=16)
+    return cute.make_tensor(start, tX[None, None, 0, None].layout)
 
 
 # --- Host ------------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
-def _launcher(dtype, kinds):
-    """launch(alpha, beta, A, B, D, *extras); sizes and strides are run-time values, K a multiple of 8."""
-    M, N, K = cute.sym_int(), cute.sym_int(), cute.sym_int(divisibility=8)
+def _launcher(config, dtype, kinds):
+    """launch(alpha, beta, A, B, D, *extras); sizes and strides are run-time values, K and D's width multiples of 8."""
+    M, N, K, width = cute.sym_int(), cute.sym_int(), *(cute.sym_int(divisibility=8) for _ in range(2))
 
     def rows(*shape):
         return make_fake_tensor(DTYPES[dtype], shape, (cute.sym_int64(divisibility=8), 1), assumed_align=16)
 
     extras = [make_fake_tensor(DTYPES[kind], (M, N), (cute.sym_int64(), cute.sym_int64())) for kind in kinds]
-    compiled = cute.compile(Gemm(), Float32(1), Float32(1), make_fake_stream(use_tvm_ffi_env_stream=True),
-                            rows(M, K), rows(N, K), rows(M, N), *extras, options="--enable-tvm-ffi")
+    compiled = cute.compile(Gemm(config), Float32(1), Float32(1), make_fake_stream(use_tvm_ffi_env_stream=True),
+                            rows(M, K), rows(N, K), rows(M, width), *extras, options="--enable-tvm-ffi")
     return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
 
 
@@ -199,8 +261,21 @@ def _rows(x, name):
     return padded
 
 
-def kernel_fn(a, b, c=None, alpha=1.0, beta=1.0):  # EDIT
-    """alpha * a @ b.mT + beta * c, new: a (M, K) and b (N, K) of bfloat16 or float16 alike, c broadcasts to (M, N)."""
+def _choose(config, m, n, k, device):
+    """config, or without one that of least estimate_us among those whose ring fits into the shared memory of a CTA."""
+    gpu = torch.cuda.get_device_properties(device)
+    fitting = [c for c in CONFIGS if c.ring_bytes <= gpu.shared_memory_per_block_optin]
+    sizes = m, n, k, gpu.multi_processor_count, gpu.shared_memory_per_multiprocessor
+    config = Config(*(config or min(fitting, key=lambda c: estimate_us(c, *sizes))))
+    _require(config.ring_bytes <= gpu.shared_memory_per_block_optin,
+             f"{config} takes {config.ring_bytes} bytes of shared memory, a CTA of this GPU has "
+             f"{gpu.shared_memory_per_block_optin}")
+    return config
+
+
+def kernel_fn(a, b, c=None, alpha=1.0, beta=1.0, *, config=None):  # EDIT
+    """alpha * a @ b.mT + beta * c, new: a (M, K) and b (N, K) of bfloat16 or float16 alike, c broadcasts to (M, N).
+    config: one of CONFIGS, that of least estimate_us by default."""
     extras = [] if c is None else [c]
     tensors = [a, b, *extras]
     _require(a.dtype in (torch.bfloat16, torch.float16) and b.dtype == a.dtype,
@@ -217,8 +292,8 @@ def kernel_fn(a, b, c=None, alpha=1.0, beta=1.0):  # EDIT
         _require(fits, f"what the epilogue reads must broadcast to {(m, n)}, got {x.dtype} {tuple(x.shape)}")
     out = a.new_empty(m, -(-n // 8) * 8)
     if m and n:
-        launch = _launcher(a.dtype, tuple(x.dtype for x in extras))
-        launch(float(alpha), float(beta), _rows(a, "a"), _rows(b, "b"), out[:, :n], *(x.expand(m, n) for x in extras))
+        launch = _launcher(_choose(config, m, n, a.shape[1], a.device), a.dtype, tuple(x.dtype for x in extras))
+        launch(float(alpha), float(beta), _rows(a, "a"), _rows(b, "b"), out, *(x.expand(m, n) for x in extras))
     return out[:, :n].contiguous()
 
 
