@@ -1,9 +1,10 @@
 """Matrix product for every GPU from Ampere on, D = epilogue(A @ B^T) (bound by the tensor cores, small M by bytes).
 
 Idea      The instructions that all of them have: cp.async fills a ring of stages, ldmatrix feeds mma.sync, whose sums
-          stay in registers up to the epilogue. While a stage is multiplied, the next three are on their way.
-Layout    A CTA of 4 warps owns a (128, 128) tile, a warp a quarter of it in the 32 x 32 pattern of tiled_mma. A and B
-          tiles are (128, 32) in shared memory, swizzled, so that neither cp.async nor ldmatrix conflicts.
+          stay in registers up to the epilogue. The next stages are loaded, and the next fragments read, while one is
+          multiplied; the main loop has no branch, so that the compiler mixes all three.
+Layout    A CTA of 2 to 8 warps owns a tile of D, a warp a part of it in the pattern of tiled_mma. K tiles of A and B
+          are (rows, 32 or 64) in shared memory, swizzled; D leaves through it, in vectors of 16 bytes.
 Requires  sm_80 or newer; bfloat16 or float16; A (M, K) and B (N, K). Rows must be contiguous and start at multiples of
           16 bytes: other matrices are copied first, and a warning says so. No backward. Bad input: ValueError. On
           Hopper templates/gemm_sm90.py is the one to take.
@@ -60,35 +61,34 @@ BAND = 8  # tiles along M of a band: the CTAs that run together form a rectangle
 
 
 class Config(NamedTuple):
-    """tile: (M, N, K) of a CTA, K 32 or 64; stages: of the ring; warps: along (M, N); ctas: per SM, which limits the
-    registers to 65536 / (32 * warps * ctas)."""
+    """tile: (M, N, K) of a CTA; stages: of K tiles; warps: along (M, N); ctas: per SM, which share its registers."""
 
     tile: tuple[int, int, int]
     stages: int
     warps: tuple[int, int] = (2, 2)
-    ctas: int = 2
+    ctas: int = 1
 
     @property
     def ring_bytes(self):
-        bM, bN, bK = self.tile
-        return 2 * self.stages * (bM + bN) * bK
+        return 2 * self.stages * (self.tile[0] + self.tile[1]) * self.tile[2]
 
 
 CONFIGS = (
-    Config((128, 128, 64), 3), Config((128, 128, 32), 4), Config((128, 64, 64), 3), Config((64, 128, 64), 3),
-    Config((64, 64, 64), 4), Config((128, 256, 64), 3, (2, 4), 1), Config((128, 256, 32), 4, (2, 4), 1),
+    Config((128, 128, 64), 3, ctas=2), Config((128, 128, 32), 4, ctas=2), Config((128, 64, 64), 3, ctas=3),
+    Config((64, 128, 64), 3, ctas=3), Config((64, 64, 64), 4, ctas=3), Config((128, 256, 64), 3, (2, 4)),
 )
 TUNING_SPACE = {"config": CONFIGS}
 
 
-def estimate_us(config, m, n, k, sms, sm_bytes):
-    """The rule that picks a configuration: the tiles of the busiest SM, one after another."""
-    bM, bN, _ = config.tile
-    resident = min(config.ctas, sm_bytes // (config.ring_bytes + 1024))
-    tiles = -(-m // bM) * -(-n // bN)
-    mine = -(-tiles // sms)
-    alone = 1 if min(mine, resident) * config.warps[0] * config.warps[1] >= 8 else 1.15
-    return 2.5 + mine * alone * (k * max(bM * bN / 1.6e6, (bM + bN) / 1.4e4) + bM * bN / 16384)
+def estimate_us(config, m, n, k, sms, shared_bytes):
+    """The rule that picks a configuration: the tiles of the busiest SM, at the rate of the tensor cores or of shared
+    memory, and what begins and ends them. Constants: of an H200."""
+    (bM, bN, _), _, (wM, wN), ctas = config
+    tiles = -(-(-(-m // bM) * -(-n // bN)) // sms)
+    resident = min(tiles, ctas, shared_bytes // (config.ring_bytes + 1024))
+    per_k = max(bM * bN / 1.75e6, (bM * (wN + 1) + bN * (wM + 1)) / 1.1e5)
+    lonely = 1.15 if resident * wM * wN < 8 else 1.0  # one warp on a quarter of the SM waits for itself
+    return 3 + tiles * (k * per_k * lonely + bM * bN / 16384 / resident)
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -106,13 +106,17 @@ class Gemm:
     """mD[M, N] = epilogue(mA[M, K] @ mB[N, K]^T, extras[M, N]); mD may be wider than N."""
 
     def __init__(self, config):
-        self.config, self.threads = config, 32 * math.prod(config.warps)
+        (bM, bN, bK), stages, warps, _ = config
+        _require({bM, bN} <= {64, 128, 256} and bK in (32, 64) and set(warps) <= {1, 2, 4}
+                 and math.prod(warps) in (2, 4, 8) and stages > 1 and config.ring_bytes >= 2 * bM * bN,
+                 f"M and N of a tile are 64, 128 or 256, K 32 or 64; 2, 4 or 8 warps, 1, 2 or 4 each way; 2 or more "
+                 f"stages, which must hold a tile of D; got {config}")
+        self.config, self.threads = config, 32 * math.prod(warps)
 
     @cute.jit
     def __call__(self, alpha: Float32, beta: Float32, stream: cuda.CUstream, mA, mB, mD, *extras):
         (bM, bN, _), _, (wM, wN), ctas = self.config
         self.dtype = mA.element_type
-
         tiled_mma = cute.make_tiled_mma(
             warp.MmaF16BF16Op(self.dtype, Float32, (16, 8, 16)), (wM, wN, 1), permutation_mnk=(16 * wM, 16 * wN, 16))
         tiles = cute.ceil_div(mA.shape[0], bM) * cute.ceil_div(mB.shape[0], bN)
@@ -187,17 +191,17 @@ class Gemm:
         cute.arch.cp_async_wait_group(0)
         cute.arch.barrier()
 
-        atom = cute.make_layout((8, min(bN, 64)), stride=(min(bN, 64), 1))
-        swizzle = cute.make_swizzle(3, 4, 3)
-        sD = cute.make_tensor(cute.recast_ptr(ring, swizzle, self.dtype), cute.tile_to_shape(atom, (bM, bN), (0, 1)))
+        # NOTE: the swizzle of a pointer counts bytes, not elements: base 4 for vectors of 16 bytes
+        layout = cute.tile_to_shape(cute.make_layout((8, 64), stride=(64, 1)), (bM, bN), (0, 1))
+        sD = cute.make_tensor(cute.recast_ptr(ring, cute.make_swizzle(3, 4, 3), self.dtype), layout)
         m, n = m * bM, n * bN
         tCsD, tCcD = thr_mma.partition_C(sD), thr_mma.partition_C(cute.make_identity_tensor((bM, bN)))
         for v in cutlass.range_constexpr(cute.size(acc)):
-            values = []
-            for mE in (() if const_expr(extras is None) else extras):
-                at = (m + tCcD[v][0], n + tCcD[v][1])
-                values.append(mE[tuple(cutlass.min(i, size - 1) for i, size in zip(at, mE.shape))].to(Float32))
-            acc[v] = epilogue(acc[v], values, alpha, beta)
+            at = (m + tCcD[v][0], n + tCcD[v][1])
+            if const_expr(extras is None):
+                acc[v] = epilogue(acc[v], (), alpha, beta)
+            elif cute.elem_less(at, extras[0].shape):  # NOTE: without branches all loads begin at once, and spill
+                acc[v] = epilogue(acc[v], [mE[at].to(Float32) for mE in extras], alpha, beta)
         rD = cute.make_rmem_tensor(acc.layout, self.dtype)
         rD.store(acc.load().to(self.dtype))
         cute.autovec_copy(rD, tCsD)
@@ -261,6 +265,7 @@ def _rows(x, name):
     return padded
 
 
+@functools.lru_cache(maxsize=4096)
 def _choose(config, m, n, k, device):
     """config, or without one that of least estimate_us among those whose ring fits into the shared memory of a CTA."""
     gpu = torch.cuda.get_device_properties(device)
