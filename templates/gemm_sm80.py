@@ -61,7 +61,7 @@ BAND = 8  # tiles along M of a band: the CTAs that run together form a rectangle
 
 
 class Config(NamedTuple):
-    """tile: (M, N, K) of a CTA; stages: of K tiles; warps: along (M, N); ctas: per SM, which share its registers."""
+    """tile: (M, N, K) of a CTA; stages: of K tiles; warps: along (M, N); ctas: per SM at most, sharing registers."""
 
     tile: tuple[int, int, int]
     stages: int
@@ -80,13 +80,13 @@ CONFIGS = (
 TUNING_SPACE = {"config": CONFIGS}
 
 
-def estimate_us(config, m, n, k, sms, shared_bytes):
+def estimate_us(config, m, n, k, sms):
     """The rule that picks a configuration: the tiles of the busiest SM, at the rate of the tensor cores or of shared
     memory, and what begins and ends them. Constants: of an H200."""
     (bM, bN, _), _, (wM, wN), ctas = config
     tiles = -(-(-(-m // bM) * -(-n // bN)) // sms)
-    resident = min(tiles, ctas, shared_bytes // (config.ring_bytes + 1024))
     per_k = max(bM * bN / 1.75e6, (bM * (wN + 1) + bN * (wM + 1)) / 1.1e5)
+    resident = min(tiles, ctas)
     lonely = 1.15 if resident * wM * wN < 8 else 1.0  # one warp on a quarter of the SM waits for itself
     return 3 + tiles * (k * per_k * lonely + bM * bN / 16384 / resident)
 
@@ -155,17 +155,13 @@ class Gemm:
                                          num_bits_per_copy=128)
         rows = cute.make_ordered_layout((self.threads * 8 // bK, bK // 8), order=(1, 0))  # of threads, in a tile
         g2s = cute.make_tiled_copy_tv(async_copy, rows, cute.make_layout((1, 8))).get_slice(thread)
-        tXgA, tXgB = (g2s.partition_S(cute.local_tile(mX, (size, bK), (i, None)))[None, None, 0, None]
-                      for mX, size, i in ((mA, bM, m), (mB, bN, n)))  # (vector, M or N, K tiles)
-        tYsA, tYsB = swizzled(g2s.partition_D(sA), bK, 0), swizzled(g2s.partition_D(sB), bK, 0)
-        left_m = mA.shape[0] - m * bM - thread // (bK // 8)  # rows from this thread's first one on
-        left_n = mB.shape[0] - n * bN - thread // (bK // 8)
-        left_k = mA.shape[1] - thread % (bK // 8) * 8
+        parts = tuple((g2s.partition_S(cute.local_tile(mX, (size, bK), (i, None)))[None, None, 0, None],
+                       swizzled(g2s.partition_D(sX), bK, 0), mX.shape[0] - i * size - thread // (bK // 8))
+                      for mX, sX, size, i in ((mA, sA, bM, m), (mB, sB, bN, n)))
+        left = mA.shape[1] - thread % (bK // 8) * 8  # columns from this thread's first one on
 
         for k in cutlass.range_constexpr(stages - 1):
-            self.load(g2s, tXgA, tYsA, left_m, left_k, k, k)
-            self.load(g2s, tXgB, tYsB, left_n, left_k, k, k)
-            cute.arch.cp_async_commit_group()
+            self.load(g2s, parts, left, k, k)
         cute.arch.cp_async_wait_group(stages - 2)
         cute.arch.barrier()
         cute.copy(s2r_a, tXsA[0][None, None, 0], tXrA[None, None, 0])
@@ -183,9 +179,7 @@ class Gemm:
                 cute.copy(s2r_a, tXsA[after][at], tXrA[None, None, after])
                 cute.copy(s2r_b, tXsB[after][at], tXrB[None, None, after])
                 if const_expr(block == 0):
-                    self.load(g2s, tXgA, tYsA, left_m, left_k, k + stages - 1, ahead)
-                    self.load(g2s, tXgB, tYsB, left_n, left_k, k + stages - 1, ahead)
-                    cute.arch.cp_async_commit_group()
+                    self.load(g2s, parts, left, k + stages - 1, ahead)
                 cute.gemm(tiled_mma, acc, tCrA[None, None, block], tCrB[None, None, block], acc)
             ahead, stage = stage, later
         cute.arch.cp_async_wait_group(0)
@@ -213,14 +207,17 @@ class Gemm:
                                   cute.local_tile(mD[m + row, None], (8,), (n // 8 + column,)))
 
     @cute.jit
-    def load(self, g2s, tXgX, tYsX, left, left_k, k, stage):
-        """Start loading this thread's part of K tile k into a stage, zeros beyond the matrix: there too without a
-        branch, around which the compiler could not mix these instructions with products."""
-        left = left if k * self.config.tile[2] < left_k else 0
-        pred = cute.make_rmem_tensor((1, tXgX.shape[1]), cutlass.Boolean)
-        for i in cutlass.range_constexpr(cute.size(pred)):
-            pred[i] = i * (self.threads * 8 // self.config.tile[2]) < left
-        cute.copy(g2s, tXgX[None, None, k], tYsX[None, None, stage], pred=pred)
+    def load(self, g2s, parts, left, k, stage):
+        """Start loading this thread's parts of K tile k, (from, to, rows left), with zeros beyond the matrix: there too
+        without a branch, around which the compiler could not mix these instructions with products."""
+        bK = self.config.tile[2]
+        for tXgX, tXsX, rows in parts:
+            limit = rows if k * bK < left else 0
+            pred = cute.make_rmem_tensor((1, tXgX.shape[1]), cutlass.Boolean)
+            for i in cutlass.range_constexpr(cute.size(pred)):
+                pred[i] = i * (self.threads * 8 // bK) < limit
+            cute.copy(g2s, tXgX[None, None, k], tXsX[None, None, stage], pred=pred)
+        cute.arch.cp_async_commit_group()
 
 
 def swizzled(tX, bK, block):
@@ -267,15 +264,12 @@ def _rows(x, name):
 
 @functools.lru_cache(maxsize=4096)
 def _choose(config, m, n, k, device):
-    """config, or without one that of least estimate_us among those whose ring fits into the shared memory of a CTA."""
+    """config, or without one that of least estimate_us, with as many CTAs per SM as fit into its shared memory."""
     gpu = torch.cuda.get_device_properties(device)
-    fitting = [c for c in CONFIGS if c.ring_bytes <= gpu.shared_memory_per_block_optin]
-    sizes = m, n, k, gpu.multi_processor_count, gpu.shared_memory_per_multiprocessor
-    config = Config(*(config or min(fitting, key=lambda c: estimate_us(c, *sizes))))
-    _require(config.ring_bytes <= gpu.shared_memory_per_block_optin,
-             f"{config} takes {config.ring_bytes} bytes of shared memory, a CTA of this GPU has "
-             f"{gpu.shared_memory_per_block_optin}")
-    return config
+    fitting = [c._replace(ctas=min(c.ctas, gpu.shared_memory_per_multiprocessor // (c.ring_bytes + 1024)))
+               for c in ([Config(*config)] if config else CONFIGS) if c.ring_bytes <= gpu.shared_memory_per_block_optin]
+    _require(fitting, f"{config} takes more than {gpu.shared_memory_per_block_optin} bytes of shared memory")
+    return min(fitting, key=lambda c: estimate_us(c, m, n, k, gpu.multi_processor_count))
 
 
 def kernel_fn(a, b, c=None, alpha=1.0, beta=1.0, *, config=None):  # EDIT
