@@ -1,11 +1,14 @@
 """The attention examples: what ptxas made of them, and what they refuse. Their results: simulator/test_programs.py."""
 
+import importlib.util
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.compile
@@ -25,14 +28,18 @@ with driver.SimulatedDevice() as device:
     except ValueError as error:
         print(error, len(device.launches))
 """
-FLASH, DECODE = "flash_attention_sm90.py", "gqa_decode.py"
+FLASH, DECODE, MLA = "flash_attention_sm90.py", "gqa_decode.py", "mla_decode_fp8.py"
 SMALL = {FLASH: {"len_q": 8, "len_k": 8, "heads": 4, "heads_kv": 2, "dim": 64},
-         DECODE: {"lengths": (8, 3), "capacity": 8, "heads": 4, "heads_kv": 2, "dim": 64}}  # fmt: skip
+         DECODE: {"lengths": (8, 3), "capacity": 8, "heads": 4, "heads_kv": 2, "dim": 64},
+         MLA: {"lengths": (8, 3), "heads": 4}}  # fmt: skip
 
 
-@pytest.mark.parametrize("example", [FLASH, DECODE])
-def test_ptxas_neither_spills_nor_serialises_it(example):
+@pytest.mark.parametrize(("example", "case"), [
+    (FLASH, "default"), (DECODE, "default"), (MLA, "default"), (MLA, "one block"),
+])  # fmt: skip
+def test_ptxas_neither_spills_nor_serialises_it(example, case):
     command = [sys.executable, ROOT / "scripts/inspect_kernel.py", ROOT / "examples" / example, "--arch", "sm_90a"]
+    command += ["--case", case]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
     assert run.returncode == 0, run.stdout + run.stderr
@@ -49,6 +56,11 @@ def test_ptxas_neither_spills_nor_serialises_it(example):
     (DECODE, {"heads": 34}, "(q, k, v, *rest)", "a KV head serves 1 to 16 query heads"),
     (DECODE, {}, "(q, k, v, rest[0].long())", "lengths must be int32"),
     (DECODE, {}, "(q, k, v, rest[0], -1.0)", "softmax_scale must be positive"),
+    (MLA, {}, "(q.half(), k, v, *rest)", "q must be bfloat16 and kv_cache uint8 or float8_e4m3fn"),
+    (MLA, {}, "(q, k[..., :576], v, *rest)", "kv_cache (1 or more, 64, 656)"),
+    (MLA, {}, "(q, torch.nn.functional.pad(k, (0, 16))[..., :656], v, *rest)", "must be dense"),
+    (MLA, {"heads": 129}, "(q, k, v, *rest)", "(batch, 1 to 4, 1 to 128, 576)"),
+    (MLA, {}, "(q, k, v.long(), *rest)", "block_table and cache_seqlens must be int32"),
 ])  # fmt: skip
 def test_it_refuses_what_it_cannot_take(example, case, arguments, words):
     command = [sys.executable, "-c", REFUSED, ROOT / "examples" / example, repr(SMALL[example] | case), arguments]
@@ -59,3 +71,24 @@ def test_it_refuses_what_it_cannot_take(example, case, arguments, words):
     message, launches = run.stdout.rsplit(maxsplit=1)
     assert words in message
     assert launches == "0"
+
+
+def test_the_fp8_cache_is_laid_out_as_flashmla_documents_it():
+    """A token written byte by byte: 512 values, then the scales of each 128, then RoPE in bfloat16."""
+    spec = importlib.util.spec_from_file_location("mla_decode_fp8", ROOT / "examples" / MLA)
+    mla = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(mla)
+    values = bytes([0x38, 0xC4] * 256)  # 1 and -3 in e4m3
+    rope = struct.pack("<64H", *[0x4000 + i for i in range(64)])
+    token = torch.frombuffer(bytearray(values + struct.pack("<4f", 1, 2, 0.3, 4) + rope), dtype=torch.uint8)
+
+    k = mla.dequantize(token)
+
+    scales = torch.tensor([1, 2, 0.3, 4]).repeat_interleave(128)
+    assert torch.equal(k[:512], (torch.tensor([1.0, -3.0]).repeat(256) * scales).bfloat16())
+    assert torch.equal(k[512:].view(torch.int16), torch.arange(0x4000, 0x4040, dtype=torch.int16))
+    latent = torch.randn(5, 576).bfloat16()
+    for is_ruled in (True, False):
+        again = mla.dequantize(mla.quantize(latent, is_ruled))
+        torch.testing.assert_close(again[:, :512], latent[:, :512], rtol=2**-4, atol=2**-8)  # 3 bits of mantissa
+        assert torch.equal(again[:, 512:], latent[:, 512:])
