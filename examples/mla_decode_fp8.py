@@ -169,7 +169,7 @@ def bytes_moved(q, kv_cache, block_table, cache_seqlens):
 
 TILE_M, STAGES, TILES = 64, 2, DIM // 64  # query rows of a CTA; stages; tiles of 64 columns
 BLOCKS, KEPT = DIM // 16, 16  # k-blocks of q k^T and those whose q stays in registers
-THREADS, REGISTERS = 512, {"score": 136, "output": 160, "load": 56}  # 512 in all is what a thread quartet can have
+THREADS, REGISTERS = 512, {"output": 160, "load": 64}  # score keeps the 128 that each thread starts with
 SIGNAL = 23  # EDIT: the k-block after whose end P V may start
 CHUNK = 8  # tokens that a warp loads at once
 HIGHEST = 1024.0  # of a thread's 16 weights exp2(S - peak): far from the overflow of float16
@@ -294,7 +294,6 @@ class MlaDecodeFp8:
         self.meet()
         cute.arch.griddepcontrol_launch_dependents()
         if warp_idx < 4:
-            cute.arch.setmaxregister_increase(REGISTERS["score"])
             self.score(mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2)
         elif warp_idx >= 12:
             cute.arch.setmaxregister_decrease(REGISTERS["load"])
@@ -481,9 +480,9 @@ class MlaDecodeFp8:
         sScale = cute.make_tensor(cute.recast_ptr(raw, dtype=Float32) + SCALES // 4, cute.make_layout(
             (DIM_V // GROUP, CHUNK, self.chunks), stride=(1, *steps)))
         sRope = cute.make_tensor(raw + ROPE // 4, cute.make_layout((4, 8, CHUNK, self.chunks), stride=(1, 4, *steps)))
-        sWord = cute.make_tensor(cute.recast_ptr(sK.iterator, cute.make_swizzle(0, 4, 3), Int32), cute.make_layout(
+        sWide = cute.make_tensor(cute.recast_ptr(sK.iterator, cute.make_swizzle(0, 4, 3), Int32), cute.make_layout(
             (4, 8, PAGE, TILES, STAGES), stride=(1, 4, 32, 32 * PAGE, PAGE * DIM // 2)))  # swizzled by hand
-        value, word = cute.make_rmem_tensor(4, Int32), cute.make_rmem_tensor((4, 2), Int32)
+        value, wide = cute.make_rmem_tensor((4, 2), Int32), cute.make_rmem_tensor((4, 2), Int32)
         scale, note = cute.make_rmem_tensor(DIM_V // GROUP, Float32), cute.make_rmem_tensor(4, Int32)
         ring, turn = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, STAGES), Int32(0)
         with cute.arch.elect_one():
@@ -520,17 +519,21 @@ class MlaDecodeFp8:
                     scale.fill(0.0)
                     value.fill(0)
                     for tile in cutlass.range_constexpr(DIM_V // 64):
-                        cute.autovec_copy(value, sValue[None, part, tile, token, chunk])
+                        cute.autovec_copy(value[None, 0], sValue[None, part, tile, token, chunk])
                     cute.arch.fence_view_async_shared()  # before the next bulk copy to the same place
+                cute.autovec_copy(sValue[None, part, 0, token, chunk], value[None, 0])
                 for tile in cutlass.range_constexpr(DIM_V // 64):
-                    cute.autovec_copy(sValue[None, part, tile, token, chunk], value)
+                    if const_expr(tile + 1 < DIM_V // 64):  # ahead of the stores, which ptxas moves no load across
+                        cute.autovec_copy(sValue[None, part, tile + 1, token, chunk], value[None, (tile + 1) % 2])
                     for i in cutlass.range_constexpr(4):
-                        word[i % 2 * 2, i // 2], word[i % 2 * 2 + 1, i // 2] = _widen(value[i], scale[tile // 2])
+                        words = _widen(value[i, tile % 2], scale[tile // 2])
+                        wide[i % 2 * 2, i // 2], wide[i % 2 * 2 + 1, i // 2] = words
                     for i in cutlass.range_constexpr(2):
-                        self.put(word[None, i], sWord[None, (part * 2 + i) ^ token, row, tile, ring.index], landed)
+                        self.put(wide[None, i], sWide[None, (part * 2 + i) ^ token, row, tile, ring.index], landed)
                 for i in cutlass.range_constexpr(2):
-                    cute.autovec_copy(sRope[None, part + 4 * i, token, chunk], value)
-                    self.put(value, sWord[None, (part + 4 * i) ^ token, row, TILES - 1, ring.index], landed)
+                    cute.autovec_copy(sRope[None, part + 4 * i, token, chunk], value[None, i])
+                for i in cutlass.range_constexpr(2):
+                    self.put(value[None, i], sWide[None, (part + 4 * i) ^ token, row, TILES - 1, ring.index], landed)
                 cute.arch.sync_warp()
                 if flags != STOP:
                     self.fetch(mKV, sRaw, full, page, first, chunk)
