@@ -287,13 +287,11 @@ class MlaDecodeFp8:
         sNote = smem.allocate_tensor(Int32, cute.make_layout((4, STAGES)), 16)
         sPlan = smem.allocate_tensor(Int32, cute.make_layout((COST + 1, 4)), 16)
         bars = smem.allocate_array(Int64, RAW + self.chunks * 4)
+        cute.arch.griddepcontrol_launch_dependents()
         if warp_idx == 12:
             _prepare(bars, (tma_q, tma_o, tma_p), self.ctas)
-        if warp_idx >= 12:
-            self.schedule(mLength, mSplit, sPlan[None, warp_idx - 12], warp_idx == 12)
-        self.meet()
-        cute.arch.griddepcontrol_launch_dependents()
         if warp_idx < 4:
+            self.meet()
             self.score(mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2)
         elif warp_idx >= 12:
             cute.arch.setmaxregister_decrease(REGISTERS["load"])
@@ -301,6 +299,7 @@ class MlaDecodeFp8:
             self.load(tma_q, tQs, tQg, mKV, mTable, mLength, mSplit, sK, sRaw[None, None, warp_idx - 12], sNote,
                       sPlan[None, warp_idx - 12], bars, warp_idx - 12)
         else:
+            self.meet()
             cute.arch.setmaxregister_increase(REGISTERS["output"])
             block, half = cute.arch.block_idx()[0], warp_idx // 4 - 1
             t = cute.arch.thread_idx()[0] % 128
@@ -367,7 +366,7 @@ class MlaDecodeFp8:
 
     @cute.jit
     def meet(self):
-        """All threads of the cluster."""
+        """Wait for all threads of the CTA or of its cluster."""
         if const_expr(self.ctas > 1):
             cute.arch.cluster_arrive()
             cute.arch.cluster_wait()
@@ -490,10 +489,12 @@ class MlaDecodeFp8:
                 cute.arch.mbarrier_init(full + chunk, 1)
         cute.arch.mbarrier_init_fence()
         cute.arch.sync_warp()
+        self.schedule(mLength, mSplit, sPlan, warp == 0)
         page, flags, keys, b, piece = self.next_page(mTable, mLength, mSplit, sPlan, warp)
         if flags != STOP:
             for chunk in cutlass.range_constexpr(self.chunks):
                 self.fetch(mKV, sRaw, full, page, first, chunk)
+        self.meet()  # from here on, a warp needs the others
         while flags != STOP:
             note[KEYS], note[SEQUENCE], note[SLOT] = keys, b, piece
             if flags & QUERY != 0:
