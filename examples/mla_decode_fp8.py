@@ -3,7 +3,7 @@
 Idea      templates/mla_decode.py with another loader: read that first. The tensor cores still multiply bfloat16, so a
           fourth warpgroup widens what arrives, and the roles of the others stay. Where two CTAs need the same page for
           different query rows (128 heads, for example) they form a cluster: each widens half of the tokens and stores
-          them in both. A cache that is read once in half the bytes pays while bytes are the limit, at few heads.
+          them in both. The cache is read in 0.57 of the bytes: that pays while bytes are the limit, at few heads.
 
 Cache     A token, as FlashMLA documents it, pages of 64 tokens, dense:
 
@@ -36,8 +36,11 @@ Banks     A warp reads 16 bytes of 8 tokens at once: 656 is an odd multiple of 1
           them into the 128-byte swizzle, 8 rows at once: all banks again. A token of no sequence becomes zero as it is
           read, for 0 * NaN is NaN in P V.
 
-Registers 512 threads, so ptxas refuses an instruction that needs more than 128, whatever setmaxregister grants: P V is
-          64 x 128 here, not 64 x 256, and reads P twice as often.
+Budget    Of a page in a CTA, by arithmetic, in cycles: 2176 of the tensor cores, but 2960 of shared memory at 128 bytes
+          each (2630 in a cluster; 1940 in the template). Widening issues about 900 instructions a warp, half of them
+          in a cluster. 512 threads cost part of it: ptxas refuses an instruction that needs more than 128 registers,
+          whatever setmaxregister grants, so P V is 64 x 128 twice and reads P twice as often, and score can keep no
+          more than 16 k-blocks of q (18 spill).
 
 Requires  sm_90a; q in bfloat16; heads up to 128, s_q up to 4, pages of 64. Lengths are read on the device only: a CUDA
           graph may change them. A length must not exceed 64 * max_pages. Bad input: ValueError before any launch.

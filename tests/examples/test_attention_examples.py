@@ -59,7 +59,6 @@ def test_ptxas_neither_spills_nor_serialises_it(example, case):
     (MLA, {}, "(q.half(), k, v, *rest)", "q must be bfloat16 and kv_cache uint8 or float8_e4m3fn"),
     (MLA, {}, "(q, k[..., :576], v, *rest)", "kv_cache (1 or more, 64, 656)"),
     (MLA, {}, "(q, torch.nn.functional.pad(k, (0, 16))[..., :656], v, *rest)", "must be dense"),
-    (MLA, {"heads": 129}, "(q, k, v, *rest)", "(batch, 1 to 4, 1 to 128, 576)"),
     (MLA, {}, "(q, k, v.long(), *rest)", "block_table and cache_seqlens must be int32"),
 ])  # fmt: skip
 def test_it_refuses_what_it_cannot_take(example, case, arguments, words):
