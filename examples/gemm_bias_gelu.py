@@ -72,12 +72,13 @@ class Config(NamedTuple):
     swap: bool = False
 
 
-CONFIGS = (
-    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32) for split in (1, 2, 4)),
-    Config((64, 64)), Config((64, 64), split=2), Config((64, 128)), Config((64, 128), split=2, swap=True),
-    Config((64, 128), split=4), Config((64, 256)), Config((128, 64)), Config((128, 80), split=4), Config((128, 128)),
-    Config((128, 128), (2, 1)), Config((128, 176), (2, 1)), Config((128, 192), (2, 1)), Config((128, 224)),
-    Config((128, 224), (2, 1)), Config((128, 256), (2, 1)), Config((256, 176), (1, 2)),
+CONFIGS = (  # of equal estimates the first is taken
+    Config((128, 80), split=4), *(Config((128, n), (2, 1)) for n in (128, 176, 192, 224, 256)),
+    *(Config((128, n)) for n in (64, 96, 112, 128)), *(Config((192, n)) for n in (64, 96, 112, 128, 176, 192)),
+    Config((256, 176), (1, 2)), Config((256, 192), (1, 2)), Config((64, 64)), Config((64, 64), split=2),
+    Config((64, 128)), Config((64, 128), split=4), Config((64, 192)), Config((64, 256)),
+    Config((64, 128), split=2, swap=True),
+    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32, 48) for split in (1, 2, 4)),
 )
 TUNING_SPACE = {"config": CONFIGS}
 
@@ -89,10 +90,11 @@ def estimate_us(config, m, n, batch, k_tiles, sms):
     m, n = (n, m) if swap else (m, n)
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
-    crowding = ctas if tiles * size > sms else 1
-    compute = waves * -(-k_tiles // split) * (max(0.032 * bM * bN, 1.13 * (bM + bN)) + 78) * crowding / 1755
-    dram = (m + n) * batch * k_tiles * 128 / 4.25e6 / min(1, 5 * tiles * size / sms)
-    return 2.35 + (compute**3 + dram**3) ** (1 / 3) + waves * bM * bN / 26000 + 0.9 * (split > 1)
+    crowding = ctas**0.84 if tiles * size > sms else 1
+    compute = waves * -(-k_tiles // split) * (max(0.033 * bM * bN, 1.19 * (bM + bN)) + 55.5) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 4.5e6 / min(1, 5.3 * tiles * size / sms)
+    exchange = (0.92 + bM * bN / 20500) * (split > 1)
+    return 2.5 + (compute**2.2 + dram**2.2) ** (1 / 2.2) + waves * bM * bN / 35000 + exchange
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -113,8 +115,9 @@ class Gemm:
     def __init__(self, config):
         self.tile, self.cluster, self.split, self.ctas, _ = config
         assert self.cluster == (1, 1) or self.split == 1, "a cluster shares loads or K, not both"
-        assert (self.tile[0], self.tile[1] % (16 * FOLD)) in ((64, 0), (128, 0), (256, 0)), "a tile is 64 i x 16 j"
-        self.consumers = min(self.tile[0] // 64, 2)  # warpgroups; each takes 64 rows of the tile at a time
+        # Warpgroups, each of which takes 64 rows of the tile at a time.
+        self.consumers = {64: 1, 128: 2, 192: 3, 256: 2}[self.tile[0]]
+        assert self.tile[1] % (16 * FOLD) == 0, "the columns of a tile are a multiple of 16 results"
         self.threads = 128 * self.consumers
 
     @cute.jit
@@ -166,6 +169,12 @@ class Gemm:
         height = cutlass.min(tiles_m - first, BAND)
         return (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y, batch
 
+    def back(self, at, size, extent, unit):
+        """How many rows, a multiple of unit, the tile `at` starts before its place so as to end inside: to have TMA
+        fill rows with zeros takes longer than to read them. What the tile before has as well is not stored again."""
+        outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
+        return cute.assume(outside // unit * unit, divby=unit)
+
     @cute.kernel
     def kernel(self, tiled_mma: cute.TiledMma, tma_a, tma_b, tma_outs, extras, sA_layout: cute.ComposedLayout,
                sB_layout: cute.ComposedLayout, sD_layout: cute.ComposedLayout, alpha: Float32, beta: Float32):
@@ -215,8 +224,10 @@ class Gemm:
             if warp_idx == 0:
                 for t in cutlass.range(first, tiles, step, unroll=1):
                     m, n, batch = self.locate(t, tiles_m, tiles_n)
-                    gA = cute.local_tile(mA[None, None, batch], (bM, bK), (m, None))  # (bM, bK, k_tiles)
-                    gB = cute.local_tile(mB[None, None, batch], (bN, bK), (n, None))  # (bN, bK, k_tiles)
+                    back_m, back_n = self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD)
+                    mA_l, mB_l = mA[None, None, batch], mB[None, None, batch]
+                    gA = cute.local_tile(cute.domain_offset((-back_m, 0), mA_l), (bM, bK), (m, None))  # (bM, bK, tiles)
+                    gB = cute.local_tile(cute.domain_offset((-back_n, 0), mB_l), (bN, bK), (n, None))  # (bN, bK, tiles)
                     for k in cutlass.range(k_first, k_last, unroll=1):
                         stage = producer.acquire_and_advance()
                         for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_b, gB, sB, "N")):
@@ -242,6 +253,7 @@ class Gemm:
 
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n, batch = self.locate(t, tiles_m, tiles_n)
+                back = (self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD) // FOLD)
                 behind = consumer.clone()
                 tiled_mma.set(warpgroup.Field.ACCUMULATE, False)
                 for k in cutlass.range(k_first, k_last, unroll=1):
@@ -264,7 +276,7 @@ class Gemm:
                     sub = rank * self.share + e
                     if const_expr(self.split == 1) or sub < self.subtiles:
                         crd = (m * (bM // eM) + sub // subtiles_n, n * subtiles_n + sub % subtiles_n)
-                        rEs = [self.load(mE, crd, batch, r2s, tDcD) for mE in extras]
+                        rEs = [self.load(mE, crd, back, batch, r2s, tDcD) for mE in extras]
                         rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
                         for v in cutlass.range_constexpr(values):
                             at = (e * values + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
@@ -282,10 +294,12 @@ class Gemm:
                         cute.arch.fence_view_async_shared()
                         cute.arch.sync_warp()
                         box = (crd[0] * (eM // 16) + warp_idx - 4, crd[1])
-                        for (copy, mD), sD in zip(tma_outs, sDs, strict=True):
-                            sBox = cute.local_tile(sD[None, None, e % 2], self.box, (warp_idx - 4, 0))
-                            gBox = cute.local_tile(mD[None, None, batch], self.box, box)
-                            block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
+                        if box[0] * 16 >= m * bM + back[0] and box[1] * eN >= n * (bN // FOLD) + back[1]:
+                            for (copy, mD), sD in zip(tma_outs, sDs, strict=True):
+                                sBox = cute.local_tile(sD[None, None, e % 2], self.box, (warp_idx - 4, 0))
+                                mD_l = cute.domain_offset((-back[0], -back[1]), mD[None, None, batch])
+                                gBox = cute.local_tile(mD_l, self.box, box)
+                                block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
                         cute.arch.cp_async_bulk_commit_group()
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 
@@ -308,12 +322,13 @@ class Gemm:
         return sums
 
     @cute.jit
-    def load(self, mE, crd, batch, r2s, tDcD):
-        """This thread's elements of sub-tile crd of mE, zero outside of it."""
-        tDgE = r2s.partition_S(cute.local_tile(mE[None, None, batch], self.epi, crd))
+    def load(self, mE, crd, back, batch, r2s, tDcD):
+        """This thread's elements of sub-tile crd, moved back, of mE, zero outside of it."""
+        mE_l = cute.domain_offset((-back[0], -back[1]), mE[None, None, batch])
+        tDgE = r2s.partition_S(cute.local_tile(mE_l, self.epi, crd))
         rE = cute.make_rmem_tensor(tDgE.shape, mE.element_type)
         rE.fill(0)  # NOTE: else the values of the last tile stay live through the main loop, and spill
-        left = (mE.shape[0] - crd[0] * self.epi[0], mE.shape[1] - crd[1] * self.epi[1])
+        left = tuple(mE.shape[i] - crd[i] * self.epi[i] + back[i] for i in range(2))
         if const_expr(cute.is_static(mE.stride[1])) and cute.elem_less((self.epi[0] - 1, self.epi[1] - 1), left):
             cute.autovec_copy(tDgE, rE)
         else:

@@ -82,13 +82,13 @@ TUNING_SPACE = {"config": CONFIGS}
 
 def estimate_us(config, m, n, k, sms):
     """The rule that picks a configuration: the tiles of the busiest SM, at the rate of the tensor cores or of shared
-    memory, and what begins and ends them. Constants: of an H200."""
+    memory, and what begins and ends them. The constants were fitted on an H200."""
     (bM, bN, _), _, (wM, wN), ctas = config
     tiles = -(-(-(-m // bM) * -(-n // bN)) // sms)
-    per_k = max(bM * bN / 1.75e6, (bM * (wN + 1) + bN * (wM + 1)) / 1.1e5)
+    per_k = max(bM * bN / 2.6e6, (bM * (wN + 1) + bN * (wM + 1)) / 1.05e5)
     resident = min(tiles, ctas)
-    lonely = 1.15 if resident * wM * wN < 8 else 1.0  # one warp on a quarter of the SM waits for itself
-    return 3 + tiles * (k * per_k * lonely + bM * bN / 16384 / resident)
+    lonely = 1.32 if resident * wM * wN < 8 else 1.0  # one warp on a quarter of the SM waits for itself
+    return 1.8 + tiles * (k * per_k * lonely + bM * bN / 8700 / resident)
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------

@@ -90,12 +90,13 @@ class Config(NamedTuple):
     swap: bool = False
 
 
-CONFIGS = (
-    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32) for split in (1, 2, 4)),
-    Config((64, 64)), Config((64, 64), split=2), Config((64, 128)), Config((64, 128), split=2, swap=True),
-    Config((64, 128), split=4), Config((64, 256)), Config((128, 64)), Config((128, 80), split=4), Config((128, 128)),
-    Config((128, 128), (2, 1)), Config((128, 176), (2, 1)), Config((128, 192), (2, 1)), Config((128, 224)),
-    Config((128, 224), (2, 1)), Config((128, 256), (2, 1)), Config((256, 176), (1, 2)),
+CONFIGS = (  # of equal estimates the first is taken
+    Config((128, 80), split=4), *(Config((128, n), (2, 1)) for n in (128, 176, 192, 224, 256)),
+    *(Config((128, n)) for n in (64, 96, 112, 128)), *(Config((192, n)) for n in (64, 96, 112, 128, 176, 192)),
+    Config((256, 176), (1, 2)), Config((256, 192), (1, 2)), Config((64, 64)), Config((64, 64), split=2),
+    Config((64, 128)), Config((64, 128), split=4), Config((64, 192)), Config((64, 256)),
+    Config((64, 128), split=2, swap=True),
+    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32, 48) for split in (1, 2, 4)),
 )
 TUNING_SPACE = {"config": CONFIGS}
 
@@ -107,10 +108,11 @@ def estimate_us(config, m, n, batch, k_tiles, sms):
     m, n = (n, m) if swap else (m, n)
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
-    crowding = ctas if tiles * size > sms else 1
-    compute = waves * -(-k_tiles // split) * (max(0.032 * bM * bN, 1.13 * (bM + bN)) + 78) * crowding / 1755
-    dram = (m + n) * batch * k_tiles * 128 / 4.25e6 / min(1, 5 * tiles * size / sms)
-    return 2.35 + (compute**3 + dram**3) ** (1 / 3) + waves * bM * bN / 26000 + 0.9 * (split > 1)
+    crowding = ctas**0.84 if tiles * size > sms else 1
+    compute = waves * -(-k_tiles // split) * (max(0.033 * bM * bN, 1.19 * (bM + bN)) + 55.5) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 4.5e6 / min(1, 5.3 * tiles * size / sms)
+    exchange = (0.92 + bM * bN / 20500) * (split > 1)
+    return 2.5 + (compute**2.2 + dram**2.2) ** (1 / 2.2) + waves * bM * bN / 35000 + exchange
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
