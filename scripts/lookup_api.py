@@ -61,7 +61,7 @@ def _report(index, options, found) -> ExitCode:
 
     changes = [] if options.grep else api_index.changes_of(options.name)
     exact = not options.name or any(entry.path.endswith("." + options.name.rsplit(".")[-1]) for entry in found)
-    near = [] if found and exact else index.near(options.name)
+    near = [] if options.grep or (found and exact) else index.near(options.name)
     shown = found[: options.limit]
     notes = [api_index.change_sentence(change) for change in changes]
     if options.name:

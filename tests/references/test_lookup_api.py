@@ -81,6 +81,12 @@ def test_a_misspelt_name_gets_near_matches():
     assert "cute.copy" in answer["near"]
 
 
+def test_a_pattern_that_nothing_matches_is_no_defect():
+    code, found = _look_up("--grep", "no_such_word_zz")
+
+    assert (code, found["found"], found["near"]) == (1, [], [])
+
+
 def test_answers_within_a_second():
     """After the first call the index comes from the cache. Processor time: what else runs here is not its fault."""
     _look_up("cute.copy")
