@@ -24,6 +24,7 @@ WITH_TORCH = {
     "poison",
     "failures",
     "device_trials",
+    "second_device",
     "graph_nodes",
     "structured",
     "oracle",

@@ -97,6 +97,10 @@ EXPLANATIONS = {
         "{seen} The result depends on what ran before in the process, or on what runs beside it: look "
         "for a race or memory that nothing wrote.",
     ),
+    "second-device": (
+        WRONG,
+        "{seen} Key what you keep (compiled modules, workspaces, streams) on the device of the inputs.",
+    ),
     "sanitizer": (WRONG, "{seen} Run compute-sanitizer yourself on that case to see every access."),
     "simulation": (
         WRONG,

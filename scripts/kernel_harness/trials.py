@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, values, variations
+from . import compare, second_device, values, variations
 from .contract import ContractError
 from .device_trials import DeviceTrials
 from .structure import digest, finite
@@ -372,6 +372,7 @@ class CaseTrials(DeviceTrials):
             under_load = judge.ask_candidate_answer("call", self.case, other)
             trials.append(("in a fresh process, under load", work, output, under_load))
             judge.ask_candidate_answer("call", self.case)
+            second_device.ask(self, other, first, expected)
         for label, work, output, reply in trials:
             if "bundle" not in reply:
                 self._no_result(label, reply)
