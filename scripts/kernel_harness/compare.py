@@ -141,9 +141,11 @@ def forgiven(result: torch.Tensor, expected: Expected, tipped: torch.Tensor) -> 
     if y.dtype.is_floating_point:
         wide_y, exact, wide_far = (t.to(torch.float64) for t in (y, golden, far))
         decided = (wide_y - exact).abs() <= TIPPED_SLACK * (wide_far - exact).abs()
-    else:  # another index, or code, is right only as it came; a count lies between
-        moved, reached = ((t.to(torch.int64) - native.to(torch.int64)).abs() for t in (y, far))
-        decided = (y == far) | ((moved <= reached) & (reached <= COUNTS_TIPPED))
+    else:  # another index, or code, is right only as it came; a count as far as it went
+        wide_y, near, exact, wide_far = (t.to(torch.int64) for t in (y, native, golden, far))
+        reached = torch.maximum((wide_far - near).abs(), (exact - near).abs())
+        beside = ((wide_y - near).abs() <= reached) & (reached <= COUNTS_TIPPED)
+        decided = (wide_y == wide_far) | (wide_y == exact) | beside
     merged = torch.where(decided, native, y)
     return torch.view_as_complex(merged) if result.dtype.is_complex else merged
 

@@ -174,7 +174,8 @@ def _farthest(a, b, exact):
     if not isinstance(exact, torch.Tensor) or exact.dtype in values.PACKED:
         return a
     if not exact.dtype.is_floating_point:
-        return torch.where(b == exact, a, b)
+        far_a, far_b = ((t.to(torch.int64) - exact.to(torch.int64)).abs() for t in (a, b))
+        return torch.where(far_b > far_a, b, a)
     wide_a, wide_b, wide = (t.to(torch.float64) for t in (a, b, exact))  # float8 has no arithmetic of its own
     return torch.where((wide_b - wide).abs() > (wide_a - wide).abs(), wide_b, wide_a).to(exact.dtype)
 
