@@ -24,6 +24,7 @@ WARPED = "differ from get_inputs' by 5 to 35 %"
 CHANGED = {
     variations.warp: WARPED,
     variations.flip: "differ from get_inputs' in the sign of one in 128",
+    variations.rotate: "are get_inputs' at other places of their rows",
 }
 BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
 
@@ -102,7 +103,7 @@ class CaseTrials(DeviceTrials):
 
     def _ask_what_it_refuses(self, first: Bundle, expected: dict) -> None:
         """A reference that raises on changed values, or answers NaN, takes those of get_inputs alone."""
-        swaps = (variations.swap, variations.swap_one, variations.flip)
+        swaps = (variations.swap, variations.swap_one, variations.flip, variations.rotate)
         for change, refused in ((variations.warp, (variations.warp,)), (variations.swap, swaps)):
             new, moved = self._varied(first, change)
             try:
@@ -209,12 +210,12 @@ class CaseTrials(DeviceTrials):
             # What a stored answer is filed under may leave an input or a sign out.
             inputs = range(min(len(first.tree["items"]), MOST_INPUTS))
             changes += [("bumped", variations.warp, {index}) for index in inputs if len(inputs) > 1]
-            changes.append(("bumped", variations.flip, None))
+            changes += [("bumped", change, None) for change in (variations.flip, variations.rotate)]
         for refresh, change, only in changes:
             new, moved = self._varied(first, change, only)
             label = "new values in the same memory" + (" (version counter unchanged)" if refresh == "silent" else "")
             label += f" for input {min(only)} alone" if only else ""
-            extra = bool(only) or change is variations.flip  # left out where it does not fit
+            extra = bool(only) or change in (variations.flip, variations.rotate)  # left out where it does not fit
             if extra and not moved:
                 continue
             if not moved:

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from . import values
-from .structured import is_structured
+from .structured import FEW, is_structured
 from .values import Bundle
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
@@ -160,6 +160,15 @@ def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     places = _distinct_places(x, max(2, flat.numel() // 128), generator)
     flat[places] = -flat[places]
     return flat.view(x.shape)
+
+
+def rotate(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Every row turns by the same number of places: what it holds stays, where each value is does not."""
+    columns = x.shape[-1] if x.dim() else 1
+    if columns <= FEW or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
+        return None  # NaN and infinities mark places
+    by = int(torch.randint(1, columns, (), generator=generator, device=x.device))
+    return _raw(x).view(x.shape).roll(by, -1).view(x.dtype)
 
 
 def other_scalars(bundle: Bundle) -> list[tuple[int, object, object, Bundle]]:

@@ -69,6 +69,19 @@ def test_swapping_one_pair_keeps_the_values(tmp_path):
     assert torch.equal(x.sort().values, y.sort().values)
 
 
+def test_turning_rows_keeps_what_each_holds(tmp_path):
+    x, masked, short = torch.randn(40, 33), torch.zeros(8, 8), torch.randn(40, 3)
+    masked[:, 6:] = -torch.inf
+
+    (y, same, too), changed = vary([x, masked, short], tmp_path, variations.rotate)
+
+    assert changed
+    assert torch.equal(x.sort(dim=1).values, y.sort(dim=1).values)
+    assert int((x == y).sum()) < 10
+    assert torch.equal(same, masked)
+    assert torch.equal(too, short)
+
+
 def test_an_expanded_tensor_stays_consistent(tmp_path):
     x = torch.randn(1, 8).expand(4, 8)
 
