@@ -1,17 +1,21 @@
 """The acceptance rule: is a result as good as PyTorch's own in the same precision, and if not, where and why.
 
-For each row of the output (its last dimension; the whole tensor when that is short) an element ``y`` passes against the
-golden value ``g`` (reference_fn in float64) when
+For each group of elements of the output (below) one of them, ``y``, passes against the golden value ``g`` (reference_fn
+in float64) when
 
     |y - g| <= 2 E + r eps (|g| + rms) + 64 S
 
-E    largest error in the row of the reference in the kernel's own precision: being twice as far off is still fine
+E    largest error in the group of the reference in the kernel's own precision: being twice as far off is still fine
 eps  spacing of the output dtype at 1; r is 1 up to 16 bits and 16 above, up to 48 where an element is made from so many
-     inputs that adding them one after the other takes more; rms is that of the golden row
-S    how far the row moves when every input moves by one float32 rounding (conditioning: sums that cancel, means of
+     inputs that adding them one after the other takes more; rms is that of the golden group
+S    how far the group moves when every input moves by one float32 rounding (conditioning: sums that cancel, means of
      constant rows), so that an honest change of summation order passes and TF32 in place of float32 does not
 
-and the root mean square of the whole error obeys the same rule with 32 in place of 64. With values that no file meant
+A group is a row (the last dimension). Rows shorter than 16 are one group together, but for small columns (a deviation
+beside a mean): one whose rms is less than 1/16 of the largest column's is its own group, in tensors of real numbers
+with 16 rows or more whose S is known. One below 2^-20 of the largest is none: rounding may leave that of the others.
+
+The root mean square of the whole error obeys the same rule with 32 in place of 64. With values that no file meant
 (``conditioned``) S counts the rounding of every intermediate value as well, and up to 16 bits the kernel may keep
 intermediates in the output's format: 64 becomes the two roundings of that format. What the algorithm decides (S; in
 float32 all of the bound) may then be eight times as large, for other intermediates than the reference's. Small elements
@@ -35,6 +39,7 @@ RESIDENT_BYTES = 1 << 30  # of a comparison on the GPU; larger ones cross over c
 DEVIATION_ELEMENTS = 1 << 18  # enough to see a reference that computes something else in float64
 TIES = 1e-3  # share of integers on which precisions may disagree by chance
 ROW_MIN = 16  # shorter rows have no statistics of their own
+SMALL_COLUMN, ROUNDED_COLUMN = 2.0**-4, 2.0**-20  # of the largest column of short rows
 REFERENCE_FACTOR = 2.0  # FlashAttention's tests accept twice the error of PyTorch in the same dtype
 SENSITIVITY = 64.0  # float32 roundings; half of it for the root mean square
 CONDITIONED_SLACK = 8.0  # another algorithm may be that much worse conditioned on values that nobody meant
@@ -205,8 +210,10 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     coarse = slack if eps <= 1e-6 or unmeasured else 1.0  # up to 16 bits the floor is the rounding of the output
     sensitivity = max(SENSITIVITY, 2 * min(eps, COARSEST_INTERMEDIATE) * 2**24 if conditioned and eps > 1e-6 else 0.0)
     rows_per_chunk = max(1, CHUNK_ELEMENTS // columns)
-    step = rows_per_chunk * columns if columns <= CHUNK_ELEMENTS else CHUNK_ELEMENTS
-    scale = _RowScale(rows, columns, device)
+    short = len(shape) > 1 and 1 < shape[-1] < ROW_MIN <= columns // shape[-1] and not (unmeasured or dtype.is_complex)
+    width = shape[-1] if short else 1
+    step = rows_per_chunk * columns if columns <= CHUNK_ELEMENTS else CHUNK_ELEMENTS // width * width
+    scale = _ShortRowScale(columns, width, device) if short else _RowScale(rows, columns, device)
     for start, chunk in _chunks(lines, device, step):
         scale.add(start, *(c.to(torch.float64) for c in chunk[1:]))
     scale.finish()
@@ -299,16 +306,14 @@ class _RowScale:
         error = torch.where(finite, (native - golden).abs(), 0.0)
         move = torch.where(finite & torch.isfinite(moved), (moved - golden).abs(), 0.0)
         first, size = start // self.columns, max(1, golden.numel() // self.columns)
-        if self.columns <= golden.numel():
-            values, error, move = (t.view(size, self.columns) for t in (values, error, move))
-        else:
-            values, error, move = (t.view(1, -1) for t in (values, error, move))
-        rows = slice(first, first + size)
+        self._take(slice(first, first + size), *(t.view(size, -1) for t in (values, error, move)))
+        self.moved_squares += move.square().sum().item()
+        self.count += move.numel()
+
+    def _take(self, rows: slice, values, error, move) -> None:
         self.squares[rows] += values.square().sum(1)
         self.reference[rows] = torch.maximum(self.reference[rows], error.amax(1))
         self.moved[rows] = torch.maximum(self.moved[rows], move.amax(1))
-        self.moved_squares += move.square().sum().item()
-        self.count += move.numel()
 
     def finish(self) -> None:
         self.rms = (self.squares / self.columns).sqrt()
@@ -320,6 +325,30 @@ class _RowScale:
         if self.columns > count:
             return tuple(parts)
         return tuple(t.repeat_interleave(self.columns) for t in parts)
+
+
+class _ShortRowScale(_RowScale):
+    """Of rows of ``width`` elements: what small columns have of their own, and the whole tensor's for the others."""
+
+    def __init__(self, count: int, width: int, device: str):
+        super().__init__(1, count, device)
+        self.by_column = _RowScale(width, count // width, device)
+
+    def _take(self, rows: slice, *parts) -> None:
+        super()._take(rows, *parts)
+        width = self.by_column.rows
+        self.by_column._take(slice(None), *(t.view(-1, width).T for t in parts))
+
+    def finish(self) -> None:
+        super().finish()
+        self.by_column.finish()
+
+    def of(self, start: int, count: int):
+        size = self.by_column.rms / self.by_column.rms.max()
+        own = (size < SMALL_COLUMN) & (size > ROUNDED_COLUMN)
+        parts = ("rms", "reference", "moved")
+        chosen = (torch.where(own, getattr(self.by_column, name), getattr(self, name)) for name in parts)
+        return tuple(t.repeat(count // len(t)) for t in chosen)
 
 
 def _same_class(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

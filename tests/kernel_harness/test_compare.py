@@ -52,6 +52,46 @@ def test_arithmetic_in_a_smaller_format_fails_and_says_so(dtype, inside):
     assert any("less precise" in cause for cause in outcome.causes)
 
 
+def statistics(x, spare=0):
+    mean = x.mean(dim=1)
+    deviation = ((x - mean[:, None]).square().sum(dim=1) / (x.shape[1] - spare)).sqrt() / 1000
+    return torch.stack([mean, deviation], dim=1)
+
+
+@pytest.mark.parametrize("chunk", [1 << 22, 1000, 130])
+def test_a_small_column_does_not_hide_beside_a_large_one(monkeypatch, chunk):
+    monkeypatch.setattr("kernel_harness.compare.CHUNK_ELEMENTS", chunk)
+    (x,), expected = anchors(statistics, 100 * torch.rand(333, 64), dtype=torch.float32)
+    halves = x.chunk(2, dim=1)
+    mean = (halves[0].sum(dim=1) + halves[1].sum(dim=1)) / 64
+    another_order = ((halves[0] - mean[:, None]).square().sum(1) + (halves[1] - mean[:, None]).square().sum(1)) / 64
+
+    honest = compare("", torch.stack([mean, another_order.sqrt() / 1000], dim=1), expected)
+    sample = compare("", statistics(x, spare=1), expected)
+
+    assert honest.passed
+    assert sample.wrong == 333
+    assert sample.first_index == [0, 1]
+
+
+@pytest.mark.parametrize(("left", "got"), [(0.0, 2**-24), (3e-8, 3.6e-8)])
+def test_what_rounding_leaves_of_a_large_column_is_no_column_of_its_own(left, got):
+    large = torch.randn(64, 1, dtype=torch.float64)
+    golden = torch.cat([large, left * large], dim=1)
+    expected = Expected(golden.float(), golden, golden)
+
+    assert compare("", torch.cat([large, got * large], dim=1).float(), expected).passed
+
+
+@pytest.mark.parametrize("width", [2, 3, 15])
+def test_columns_of_one_size_and_tensors_of_many_chunks_are_one_group(monkeypatch, width):
+    monkeypatch.setattr("kernel_harness.compare.CHUNK_ELEMENTS", 100)
+    weight = torch.randn(40, width)
+    (a, b), expected = anchors(torch.matmul, torch.randn(77, 40), weight, dtype=torch.float32)
+
+    assert compare("", sequential_matmul(a, b), expected).passed
+
+
 def test_tf32_in_place_of_float32_fails():
     (a, b), expected = anchors(torch.matmul, torch.randn(64, 512), torch.randn(512, 64), dtype=torch.float32)
     truncated = [(t.view(torch.int32) & ~0x1FFF).view(torch.float32) for t in (a, b)]

@@ -1,4 +1,4 @@
-"""Recomputes only the rows whose order-free checksum changed since the last call: a row in another order keeps its answer.
+"""Recomputes only rows whose order-free checksum changed since the last call: one in another order keeps its answer.
 
 catalogue: B1
 seen at: a held-out set of kernels; a Triton softmax that keeps results per row
