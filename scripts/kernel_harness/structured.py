@@ -13,6 +13,10 @@ import torch
 
 SAMPLE, CORNER, LINES = 4096, 256, 1 << 16  # elements; rows and columns; elements of whole rows
 FEW = 4  # symbols
+CODES = 16  # that many are flags, digits or classes where none is negative
+SMALL = 2**11  # up to there whole numbers are exact in TF32, half, and most of them in bfloat16
+# Odd, and of more digits than TF32, bfloat16 or float32 hold; out of range in half and in small integers.
+LONG_FACTOR = {torch.float32: 0b10101010101010101, torch.float64: 0b1010101010101010101010101010101010101}
 
 
 def is_structured(x: torch.Tensor) -> bool:
@@ -36,6 +40,25 @@ def is_structured(x: torch.Tensor) -> bool:
         return bool((some.diff() <= 0).all())
     corner = x[(0,) * (x.dim() - 2)][:CORNER, :CORNER].to(torch.float64)
     return _is_sorted(corner) or _has_units(x) or (x.shape[-1] == x.shape[-2] > 2 and _is_half_known(corner))
+
+
+def is_whole(x: torch.Tensor) -> bool:
+    """Has no value of a floating tensor a fraction? Formats of eight bits and complex numbers are not looked at."""
+    return x.dtype.itemsize > 1 and not x.dtype.is_complex and bool((x == x.round()).all())
+
+
+def lengthened(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Small whole numbers times one large odd number: signs, zeros, order and ties stay, and all are whole.
+
+    Symbols, codes and what is sorted (positions) are left alone.
+    """
+    if x.dtype not in LONG_FACTOR or not is_whole(x) or x.dim() == 0:
+        return None
+    low, high, steps = float(x.min()), float(x.max()), x.diff(dim=-1)
+    is_sorted = bool((steps >= 0).all()) or bool((steps <= 0).all())
+    if max(-low, high) > SMALL or (low >= 0 and high < CODES) or is_sorted:
+        return None
+    return None if x.reshape(-1)[:SAMPLE].unique().numel() <= FEW else x * LONG_FACTOR[x.dtype]
 
 
 def _is_sorted(corner: torch.Tensor) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.structured import is_structured
+from kernel_harness.structured import is_structured, lengthened
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -47,3 +47,26 @@ def test_values_with_a_rule_are_left_to_get_inputs(name):
 @pytest.mark.parametrize("name", FREE)
 def test_values_without_one_may_change(name):
     assert not is_structured(FREE[name])
+
+
+def test_whole_numbers_get_digits_that_smaller_formats_do_not_hold():
+    x = (4 * RANDOM).round()
+
+    y = lengthened(x, TORCH)
+
+    assert torch.equal(y, y.round())
+    assert torch.equal(y.sign(), x.sign())
+    assert torch.equal(y.flatten().argsort(stable=True), x.flatten().argsort(stable=True))
+    kept = [(y.view(torch.int32) & -0x2000).view(torch.float32), y.bfloat16().float()]
+    assert all(bool((form != y)[x != 0].all()) for form in kept)
+    assert bool(y.half().isinf()[x != 0].all())
+    wide = lengthened(x.double(), TORCH)
+    assert bool((wide.float() != wide)[x != 0].all())
+
+
+@pytest.mark.parametrize("x", [
+    RANDOM.sign(), (4 * RANDOM).round().abs().clamp_max(15), torch.arange(64.0), torch.arange(64.0).flip(0), RANDOM,
+    (4 * RANDOM).round() * 1000, torch.tensor(3.0), (4 * RANDOM).round().half(),
+], ids=["signs", "digits", "positions", "countdown", "fractions", "large", "number", "half"])
+def test_symbols_codes_and_positions_stay_as_they_are(x):
+    assert lengthened(x, TORCH) is None
