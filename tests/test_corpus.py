@@ -52,6 +52,8 @@ NEEDED = [
     ("b1_cache_by_pointer", VALUES),
     ("b3_every_forty_third", ("many-calls",)),
     ("d2_number_ignored", ("ignored-argument",)),
+    ("b1_rows_by_checksum", ("other-values",)),
+    ("d7_tf32_on_whole_numbers", ("other-values",)),
     ("b1_cache_blind_to_sign", ("other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
     ("a9_plain_tensors_sniffed", ("offset-views",)),

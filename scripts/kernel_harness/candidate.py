@@ -86,6 +86,7 @@ def call(
     trace: bool = False,
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
+    launches: bool = True,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -94,6 +95,7 @@ def call(
     non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
+    launches: False leaves those out that the simulator would run.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
@@ -109,7 +111,7 @@ def call(
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
             started = _clock()
-            with _around() as simulator:
+            with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
                 result = _watched(arguments, trace, count_kernels and on_gpu, facts)
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
@@ -256,8 +258,13 @@ def drop(slots: list[str]) -> dict:
     return {}
 
 
-def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "large") -> dict:
-    """Capture kernel_fn on ``bundle`` in a CUDA graph; replay it on the values of ``fresh`` with poisoned results."""
+def graph(
+    bundle: dict, slot: str, output: str = "", fresh: dict | None = None, poison: str = "large", waits: bool = True
+) -> dict:
+    """Capture kernel_fn on ``bundle`` in a CUDA graph; replay it on the values of ``fresh`` with poisoned results.
+
+    fresh: None only captures. waits: False makes the file's waits for the device do nothing during the capture.
+    """
     entry = prepare(bundle, slot, "", None)
     fill_device(entry)
     outside, stream = torch.cuda.current_stream(), torch.cuda.Stream()
@@ -268,7 +275,8 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
             for _ in range(2):
                 _file.kernel_fn(*entry.inputs)
         torch.cuda.synchronize()
-        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"), _around():
+        during = contextlib.nullcontext if waits else graph_nodes.without_waits
+        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"), _around(), during():
             result = _file.kernel_fn(*entry.inputs)
         captured.instantiate()
     except BaseException as error:
@@ -279,17 +287,18 @@ def graph(bundle: dict, slot: str, output: str, fresh: dict, poison: str = "larg
         return {"not_capturable": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
     if problem := result_problem(result):
         return {"problem": problem}
-    entry.source = values.Mapping(values.Bundle.from_json(fresh))
-    try:
-        fill_device(entry)
-        _poison_results(entry, result, PATTERNS[poison])
-        captured.replay()
-        torch.cuda.synchronize()
-    except BaseException as error:
-        return failures.answer(error, _file.path)
-    saved = _save(entry, result, output)
-    read_back(entry)
-    kernels = None
+    saved = kernels = None
+    if fresh:
+        entry.source = values.Mapping(values.Bundle.from_json(fresh))
+        try:
+            fill_device(entry)
+            _poison_results(entry, result, PATTERNS[poison])
+            captured.replay()
+            torch.cuda.synchronize()
+        except BaseException as error:
+            return failures.answer(error, _file.path)
+        saved = _save(entry, result, output)
+        read_back(entry)
     with contextlib.suppress(RuntimeError, AttributeError, ImportError):  # not every release hands its nodes out
         nodes = graph_nodes.Nodes(captured)
         kernels = graph_nodes.kernels_of(nodes, census.kernels_defined(_file.module))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import values, variations
+from .contract import ContractError
 from .value_trials import ValueTrials
 from .values import Bundle
 from .worker import WorkerError
@@ -43,6 +44,8 @@ class DeviceTrials(ValueTrials):
                 )
             self.outcome.note(f"[case {self.case}] cannot be captured in a CUDA graph: {reply['not_capturable']}")
             self.judge.capturable, self.judge.spoiled = False, True
+            if self.thorough:
+                self._without_waits(first, on_gpu)
             return
         if "bundle" not in reply:
             self._no_result("in a CUDA graph", reply)
@@ -62,6 +65,24 @@ class DeviceTrials(ValueTrials):
         elif kernels and self.thorough:
             self._census({"kernels": self.outcome.facts.get("kernels") or kernels})
             self._without_own_kernels(first, kernels, on_gpu)
+
+    def _without_waits(self, first: Bundle, on_gpu: set[int]) -> None:
+        """A call that waits for the device cannot be captured. Where a library takes part it is, without the waits: not
+        to judge a replay, but to ask whose kernels compute the result."""
+        if len({row["library"] for row in self.outcome.facts.get("kernels") or ()}) < 2:
+            return
+        self.judge.renew_candidate()
+        self.judge.progress(f"{self.case}: captured without its waits")
+        request = {"bundle": self._working_copy(first).bundle.to_json(), "slot": "c", "waits": False}
+        try:
+            reply = self.judge.candidate.call("graph", self.settings.timeout, **request)
+        except WorkerError:  # it waits for something else, for ever
+            self.judge.replace_candidate()
+            return
+        self.judge.spoiled = "not_capturable" in reply
+        self.outcome.facts["captured_without_waits"] = not self.judge.spoiled
+        if reply.get("kernels"):
+            self._without_own_kernels(first, reply["kernels"], on_gpu)
 
     def _without_own_kernels(self, first: Bundle, kernels: list[dict], on_gpu: set[int]) -> None:
         """Where a library takes part: is the result right without the file's kernels? One for show may be slow."""
@@ -94,3 +115,29 @@ class DeviceTrials(ValueTrials):
                 f"is right all the same: the library's kernels ({library[:80]}) compute it.",
                 self.case,
             )
+
+    def right_without_launches(self) -> bool:
+        """Is the result right where the simulator runs nothing of what the file launches?"""
+        new = self._inputs("without launches")
+        work, output = self._working_copy(new), self.judge.new_file("out")
+        request = {"bundle": work.bundle.to_json(), "slot": "c", "output": str(output), "launches": False}
+        try:
+            reply = self.judge.candidate.call("call", self.settings.timeout, **request)
+            expected = self._reference(new, "seed")
+        except (WorkerError, ContractError):  # the file may wait for what its kernels write
+            return False
+        if "bundle" not in reply:
+            return False
+        self._take_result(reply, output, "without launches")
+        return not self._failed_quietly(reply, expected)
+
+
+def ask_without_launches(judge) -> None:
+    """The last question to a simulated file, whose own state may be lost afterwards: does PyTorch do the work?"""
+    cases = judge.outcome.facts.get("simulated_cases", ())
+    if not judge.outcome.findings and cases and all(_right(judge, case) for case in cases):
+        judge.outcome.add("decoy", "With nothing that the file launches the result is right all the same.", cases[0])
+
+
+def _right(judge, case: str) -> bool:
+    return DeviceTrials(judge, case, thorough=False).right_without_launches()

@@ -38,6 +38,16 @@ def contexts(arch: str) -> Callable:
     return context
 
 
+@contextlib.contextmanager
+def idle(device):
+    """Launches on the simulated device do nothing."""
+    device.idle = True
+    try:
+        yield
+    finally:
+        device.idle = False
+
+
 def _registers(image: bytes, kernel: str) -> int | None:
     """Registers per thread that the compiler gave a kernel of this cubin, None where it cannot be read."""
     try:

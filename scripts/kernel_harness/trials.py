@@ -9,7 +9,7 @@ import torch
 
 from . import compare, second_device, values, variations
 from .contract import ContractError
-from .device_trials import DeviceTrials
+from .device_trials import DeviceTrials, ask_without_launches
 from .structure import digest, finite
 from .values import Bundle
 from .verification import CALLS, REPEATS, SEEDS, Stop
@@ -387,6 +387,7 @@ def closing_checks(judge) -> None:
     """What can only be said once every case ran: results that changed later, checks that had no teeth."""
     outcome = judge.outcome
     judge.recheck()
+    ask_without_launches(judge)
     if not any(c["total"] for c in outcome.comparisons) and not outcome.findings:
         outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
     toothless = sorted({name for (_, name), passed in getattr(judge, "teeth", {}).items() if all(passed)})

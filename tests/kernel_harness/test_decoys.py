@@ -1,6 +1,7 @@
 """Kernels launched for show: is the result right without them? The GPU's part is in tests/kernels (d8_cute_decoy)."""
 
 import pytest
+import torch
 from kernel_harness import graph_nodes
 from kernel_harness.device_trials import DeviceTrials
 from kernel_harness.worker import WorkerDied
@@ -19,12 +20,17 @@ class Played(DeviceTrials):
         self.right, self.faults, self.asked, self.found, self.case = right, faults, [], [], "default"
         self.outcome = self.judge = self.candidate = self.settings = self
         self.facts, self.replaced = {"own_share": share}, False
+        self.kernels, self.spoiled = [], True
 
     def add(self, check, seen, case):
         self.found.append((check, seen))
 
     def call(self, op, _timeout, **arguments):
-        assert self.asked == ["recheck"], "nothing can be asked of it afterwards"
+        if op == "graph":
+            assert arguments["waits"] is False
+            self.asked.append(op)
+            return {"kernels": self.kernels} if self.kernels else {"not_capturable": "it waits for something else"}
+        assert self.asked[-1] == "recheck", "nothing can be asked of it afterwards"
         self.asked.append((op, arguments["disabled"]))
         if self.faults:
             raise WorkerDied("an illegal address", "", 1)
@@ -35,6 +41,9 @@ class Played(DeviceTrials):
 
     def replace_candidate(self):
         self.replaced = True
+
+    def renew_candidate(self):
+        self.spoiled = False
 
     def _varied(self, *_, **__):
         return None, True
@@ -100,6 +109,61 @@ def test_a_fault_without_its_kernels_is_no_fault_of_the_file():
 @pytest.mark.parametrize(("kernels", "share"), [([OWN], 1.0), ([LIBRARY], 0.0)])
 def test_only_where_a_library_takes_part_is_it_asked(kernels, share):
     assert not ablated(kernels, share=share).asked
+
+
+def captured_without_waits(counted, captured, right=True) -> Played:
+    trials = Played(right, 0.1, faults=False)
+    trials.facts["kernels"], trials.kernels = counted, captured
+    trials._without_waits(None, {0})
+    return trials
+
+
+def test_a_decoy_that_waits_for_the_device_is_found():
+    trials = captured_without_waits([LIBRARY, OWN], [LIBRARY, OWN])
+
+    assert trials.asked == ["graph", "recheck", ("ablate", ["mine"])]
+    assert [check for check, _ in trials.found] == ["decoy"]
+    assert not trials.spoiled
+
+
+def test_a_kernel_that_waits_and_is_needed_is_none():
+    assert not captured_without_waits([LIBRARY, OWN], [LIBRARY, OWN], right=False).found
+
+
+def test_what_cannot_be_captured_without_its_waits_says_nothing():
+    trials = captured_without_waits([LIBRARY, OWN], [])
+
+    assert trials.asked == ["graph"]
+    assert not trials.found
+    assert trials.spoiled
+
+
+@pytest.mark.parametrize("kernels", [None, [OWN], [LIBRARY]])
+def test_only_beside_a_library_is_a_call_captured_without_its_waits(kernels):
+    trials = captured_without_waits(kernels, [LIBRARY, OWN])
+
+    assert not trials.asked
+    assert trials.spoiled  # by the capture that failed
+
+
+def test_waits_do_nothing_while_they_are_muted_and_wait_again_afterwards(monkeypatch):
+    def raises(*_):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(torch.cuda, "synchronize", raises)
+    monkeypatch.setattr(torch._C, "_cuda_synchronize", raises, raising=False)
+    monkeypatch.setattr(torch.cuda.Event, "synchronize", raises)
+    before = torch.cuda.Stream.query
+    for _ in range(2):
+        with graph_nodes.without_waits():
+            torch.cuda.synchronize(0)
+            torch._C._cuda_synchronize()
+            assert torch.cuda.Event.synchronize(None) is None
+            assert torch.cuda.Stream.query(None)
+    for wait in (torch.cuda.synchronize, torch._C._cuda_synchronize, torch.cuda.Event.synchronize):
+        with pytest.raises(RuntimeError):
+            wait()
+    assert torch.cuda.Stream.query is before
 
 
 def test_names_are_what_their_authors_wrote():

@@ -74,6 +74,24 @@ def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
     assert "elements are wrong" in run.stdout
 
 
+def test_a_simulated_kernel_that_the_result_does_not_need_is_a_decoy(first_kernel, tmp_path):
+    path = tmp_path / "first.py"
+    path.write_text(first_kernel + """
+
+_launch = kernel_fn
+
+
+def kernel_fn(x, y):
+    _launch(x, y)
+    return (torch.nn.functional.silu(x.float()) * y.float()).to(x.dtype)
+""")
+
+    run = verify(path)
+
+    assert run.returncode == 7, run.stdout + run.stderr
+    assert "With nothing that the file launches the result is right all the same" in run.stdout
+
+
 def test_a_kernel_that_misses_its_expect_is_still_simulated(first_kernel, tmp_path):
     path = tmp_path / "first.py"
     path.write_text(first_kernel + '\nEXPECT = {"sm_90a": {"HGMMA": ">0"}}\n')

@@ -80,6 +80,18 @@ def test_after_a_failed_capture_the_next_case_has_a_process_of_its_own(verified)
     assert "on a side stream" in trials(document, "odd")
 
 
+@pytest.mark.parametrize("wait", ["torch.cuda.current_stream().synchronize()", "x[0].item()"])
+def test_beside_a_library_a_call_that_waits_is_captured_without_its_waits(verified, monkeypatch, wait):
+    monkeypatch.setenv("PLAYED_LIBRARY", "cublas")
+
+    code, document = verified(HONEST.replace("BODY", wait))
+
+    assert code == 0, document["reasons"]
+    assert "default: captured without its waits" in steps(document)
+    assert document["facts"]["captured_without_waits"] is ("synchronize" in wait)
+    assert "on a side stream" in trials(document, "odd")
+
+
 def test_one_helper_behind_kernel_and_reference_is_seen(verified):
     code, document = verified("""
         import torch

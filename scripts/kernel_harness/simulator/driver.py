@@ -46,7 +46,7 @@ def prepare(arch):
 class SimulatedDevice:
     """Context in which CuTe DSL and Triton launches are simulated.
 
-    `launches` lists their reports, `findings` the findings of all of them.
+    `launches` lists their reports, `findings` the findings of all of them. While `idle` is set, nothing is launched.
     profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
     registers_of: (cubin, kernel name) -> registers per thread of a compiled kernel, for the rules that depend on them.
     multiprocessors: what the host code is told; with few, the CTAs of a persistent kernel take several tiles each.
@@ -60,6 +60,7 @@ class SimulatedDevice:
         self._addressed = {}  # storage address -> weak reference to a tensor whose data_ptr() was asked for
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
         self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
+        self.idle = False
         self._exit = None
 
     @property
@@ -111,6 +112,8 @@ class SimulatedDevice:
 
         options: LaunchOptions. overlaps: a programmatic dependent launch, which may begin before the last one ends.
         """
+        if self.idle:
+            return
         memory = self._memory()
         if not overlaps:
             self._running = {}

@@ -113,7 +113,8 @@ def install() -> None:
 
         def events(self):
             device = types.SimpleNamespace(name="CUDA")
-            return [types.SimpleNamespace(name="played_kernel", device_type=device, device_time=1.0)]
+            names = ["played_kernel", *os.environ.get("PLAYED_LIBRARY", "").split()]
+            return [types.SimpleNamespace(name=name, device_type=device, device_time=1.0) for name in names]
 
     current = [Stream()]
 
