@@ -14,7 +14,16 @@ HEAD = "| kernel | case | time | best peer in the same run | speed-up | evidence
 SHOWN = {  # the rows of the README; where a peer won, too
     "templates/elementwise.py": ("add bfloat16 n=2^20", "add bfloat16 n=2^28", "swiglu bfloat16 n=2^28"),
     "templates/reduction.py": tuple(f"softmax bfloat16 {size}" for size in ("32768x1024", "8192x8192", "1024x6168")),
-    "templates/gemm_sm90.py": ("4096x4096x4096", "8192x8192x8192", "16x4096x4096", "128x2112x7168"),
+    "templates/gemm_sm90.py": (
+        "4096x4096x4096",
+        "8192x8192x8192",
+        "16x4096x4096",
+        "128x2112x7168",
+        "1024x2112x7168 unseen",
+    ),
+    "templates/gemm_sm80.py": ("4096x4096x4096", "1536x1536x1536"),
+    "examples/mla_decode_fp8.py": ("128x8192",),
+    "examples/gemm_fp8_block_scaled.py": ("4096x7168x2048",),
     "templates/mla_decode.py": ("128x8192", "64x16384 s_q=2", "1x32768", "128x4096 heads=16"),
     "examples/layernorm.py": ("8192x8192", "65536x512"),
     "examples/flash_attention_sm90.py": ("8K causal", "32K", "8x2K causal"),

@@ -1,5 +1,6 @@
 """examples/README.md: every example has a row, and the column of measurements is what results/ says."""
 
+import examples_table
 import pytest
 from examples_table import PAGE, ROOT, ROW, page, standing
 
@@ -21,7 +22,12 @@ def test_the_measurements_are_those_of_the_results():
     assert PAGE.read_text() == page(), "python tests/examples_table.py writes the column"
 
 
-def test_a_kernel_without_evidence_shows_no_ratio():
+def test_a_kernel_without_evidence_shows_no_ratio(monkeypatch, tmp_path):
+    (tmp_path / "unmeasured.txt").write_text(
+        (ROOT / "results" / "unmeasured.txt").read_text() + "examples/row_logsumexp.py  timed before it changed\n"
+    )
+    monkeypatch.setattr(examples_table, "UNMEASURED", tmp_path / "unmeasured.txt")
+
     assert standing("templates/gemm_sm100.py", {}) == "never run on a GPU"
     assert standing("examples/row_logsumexp.py", {}) == "not measured in this state"
     assert standing("examples/integration/jax_call.py", {}) == "no times"

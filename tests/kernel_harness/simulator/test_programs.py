@@ -64,7 +64,7 @@ def test_planted_bugs_are_found_at_their_lines(rows):
                                           "is_causal": True}, [3]),  # CTAs with several tiles, dealt in turning order
     ("examples/gqa_decode.py", {"lengths": [500, 0, 3, 200], "capacity": 500, "heads": 6, "heads_kv": 2, "dim": 64},
      [1]),  # warps with several pairs
-    ("examples/mla_decode_fp8.py", {"lengths": [70, 0, 3], "heads": 4}, [1]),
+    ("examples/mla_decode_fp8.py", {"lengths": [70, 0, 3], "heads": 4, "is_viewed": True}, [1]),
     ("examples/mla_decode_fp8.py", {"lengths": [70, 3], "heads": 64, "s_q": 2}, [2]),  # a cluster
 ])  # fmt: skip
 def test_kernel_files_run_clean(path, case, machine):
