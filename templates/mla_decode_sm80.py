@@ -30,9 +30,9 @@ Requires  sm_80 or newer (91 KB of shared memory); bfloat16 or float16; heads up
           Lengths are read on the device only: a CUDA graph may change them; none may exceed 64 * max_pages. On Hopper
           templates/mla_decode.py is the one to take. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py templates/mla_decode_sm80.py
-Measured  H200 (results/h200-2026-11-22-1cc80f0-kernels.json), 128 heads: 1.6 to 2.3 of SGLang's and vLLM's Triton decode
-          as they set it, 0.80 to 1.22 of the same kernel tuned over 54 tilings and more, which then uses WGMMA; 16 heads
-          0.63. On sm_80 itself: not run.
+Measured  H200, 128 heads (results/h200-2026-11-22-1cc80f0-kernels.json): 1.6 to 2.3 of SGLang's and vLLM's Triton code
+          as they set it, 0.80 to 1.22 of the same code tuned over 54 tilings and more, when it uses WGMMA; 16 heads:
+          0.63 of it tuned. On sm_80 itself: not run.
 """
 
 import functools
