@@ -44,7 +44,8 @@ Budget    Of a page in a CTA, by arithmetic, in cycles: 2176 of the tensor cores
 
 Measured  H200 (results/h200-2026-11-22-1cc80f0-kernels.json): 407 TFLOP/s at 128x8192, 0.59 of templates/mla_decode.py
           on a bfloat16 cache, and 0.94 at 128x4096 with 16 heads: it saves memory, not time. There the cluster costs:
-          594 us instead of 717 at 128x8192 with one CTA each (`_launcher(1)`). Of the conversion nothing can be saved.
+          594 us instead of 717 at 128x8192 with one CTA each (`_launcher(1)`). Integer shifts for the conversion save
+          nothing there, and 3 % with 16 heads.
 
 Requires  sm_90a; q in bfloat16; heads up to 128, s_q up to 4, pages of 64. Lengths are read on the device only: a CUDA
           graph may change them. A length must not exceed 64 * max_pages. A score beyond 1e7 may lose its weight to

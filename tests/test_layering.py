@@ -24,7 +24,6 @@ WITH_TORCH = {
     "poison",
     "failures",
     "device_trials",
-    "second_device",
     "graph_nodes",
     "structured",
     "oracle",

@@ -92,7 +92,7 @@ class Comparison:
     @property
     def is_count_beside(self) -> bool:
         """Are integers off by little, as a histogram is whose values fall on either side of a bound?"""
-        return not self.dtype.startswith(("float", "bfloat", "complex", "bool")) and self.max_error <= COUNTS_TIPPED
+        return self.dtype.startswith(("int", "uint")) and self.max_error <= COUNTS_TIPPED
 
     def to_json(self) -> dict:
         return {**self.__dict__, "passed": self.passed}

@@ -1,13 +1,17 @@
-"""Trials that only a GPU can make: other streams, late inputs, CUDA graphs, and graphs without the file's kernels."""
+"""Trials that only a GPU can make: other streams, late inputs, CUDA graphs, those without the file's kernels, and a
+second GPU."""
 
 from __future__ import annotations
+
+import torch
 
 from . import values, variations
 from .contract import ContractError
 from .value_trials import ValueTrials
 from .values import Bundle
-from .worker import WorkerError
+from .worker import Worker, WorkerError
 
+SECOND = "on a second GPU"
 UNJOINED = "unjoined work"  # cudaErrorStreamCaptureUnjoined
 
 
@@ -115,6 +119,33 @@ class DeviceTrials(ValueTrials):
                 f"is right all the same: the library's kernels ({library[:80]}) compute it.",
                 self.case,
             )
+
+    def _second_device(self, process: Worker, first: Bundle, expected: dict) -> None:
+        """Call the kernel in ``process`` with the first inputs, and PyTorch's current device, on GPU 1.
+
+        What a kernel keeps from GPU 0 (a workspace, a loaded module, a stream) shows here. A file may be meant for one
+        GPU, so only ``--level paranoid`` lets this decide; ``process`` is asked nothing afterwards.
+        """
+        if torch.cuda.device_count() < 2:
+            return
+        work, output = self._working_copy(first).bundle.to_json(), self.judge.new_file("out")
+        work["spans"] = [[*place, device if device == "cpu" else "cuda:1"] for *place, device in work["spans"]]
+        request = {"bundle": work, "slot": "b", "output": str(output), "expected_nbytes": self.output_nbytes}
+        self.judge.progress(f"{self.case}: {SECOND}")
+        try:
+            reply = process.call("call", self.settings.timeout, **request)
+        except WorkerError as error:
+            reply = {"error": str(error)}
+        if "bundle" in reply:
+            self._take_result(reply, output, SECOND)
+            seen = self._worst(reply, expected) if self._failed_quietly(reply, expected) else ""
+        else:
+            seen = f"kernel_fn raises {str(reply.get('error', 'nothing'))[:200]}"
+        self.outcome.facts["second_device"] = seen or "right"
+        if seen and self.judge.paranoid:
+            self.outcome.add("second-device", f"With its inputs {SECOND}: {seen}.", self.case)
+        elif seen:
+            self.outcome.note(f"[case {self.case}] {SECOND}: {seen}; --level paranoid makes this decide")
 
     def right_without_launches(self) -> bool:
         """Is the result right where the simulator runs nothing of what the file launches?"""

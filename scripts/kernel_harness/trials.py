@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, second_device, values, variations
+from . import compare, values, variations
 from .contract import ContractError
 from .device_trials import DeviceTrials, ask_without_launches
 from .structure import digest, finite
@@ -375,7 +375,7 @@ class CaseTrials(DeviceTrials):
             under_load = judge.ask_candidate_answer("call", self.case, other)
             trials.append(("in a fresh process, under load", work, output, under_load))
             judge.ask_candidate_answer("call", self.case)
-            second_device.ask(self, other, first, expected)
+            self._second_device(other, first, expected)
         for label, work, output, reply in trials:
             if "bundle" not in reply:
                 self._no_result(label, reply)

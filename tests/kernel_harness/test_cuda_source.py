@@ -125,7 +125,7 @@ def test_a_kernel_from_a_string_is_simulated(count, arguments, found, tmp_path):
 
 
 @pytest.mark.cpu
-@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="this PyTorch has the classes")
+@pytest.mark.skipif(torch.backends.cuda.is_built(), reason="a PyTorch that was built with CUDA has these classes")
 @pytest.mark.parametrize("name", ["Stream", "Event", "CUDAGraph"])
 def test_a_pytorch_without_cuda_says_nothing_about_the_kernel(name):
     with pytest.raises(RuntimeError) as caught:
@@ -136,7 +136,8 @@ def test_a_pytorch_without_cuda_says_nothing_about_the_kernel(name):
 
 
 @pytest.mark.compile
-@pytest.mark.skipif(not cuda_source.nvcc() or bool(shutil.which("nvidia-smi")), reason="nvcc, and no GPU")
+@pytest.mark.skipif(not cuda_source.nvcc(), reason="needs nvcc")
+@pytest.mark.skipif(bool(shutil.which("nvidia-smi")), reason="on a GPU the source runs there, not in the simulator")
 def test_a_plain_launch_has_the_cluster_that_the_source_declares(tmp_path):
     """In a process of its own: the simulator takes torch's place for good."""
     program = """

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_harness import oracle
 from kernel_harness.roundings import PinnedRoundings, Roundings
 
 pytestmark = pytest.mark.cpu
@@ -62,3 +63,10 @@ def test_only_what_names_float32_moves_in_a_float64_run():
         table = x.float().sin()
         assert mode.moved
     assert 0 < float((table - x.float().sin()).abs().max()) <= 2 * UNIT
+
+
+def test_of_the_draws_the_farthest_answer_of_an_integer_is_kept():
+    exact, near, far = (torch.tensor([x, -x]) for x in (10, 11, 13))
+
+    for a, b in ((near, far), (far, near)):
+        assert oracle._farthest(a, b, exact).tolist() == far.tolist()

@@ -4,14 +4,14 @@ import types
 
 import pytest
 import torch
-from kernel_harness import second_device
+from kernel_harness.device_trials import DeviceTrials
 from kernel_harness.values import Bundle, Span
 from kernel_harness.worker import WorkerDied
 
 pytestmark = pytest.mark.cpu
 
 
-class Played:
+class Played(DeviceTrials):
     """Trials whose call on the second GPU gives ``answer``: a result, an error or the end of the process."""
 
     case, output_nbytes = "default", [8]
@@ -56,7 +56,7 @@ def ask(monkeypatch, answer, paranoid=False, gpus=2):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     trials = Played(answer, paranoid)
     first = Bundle({"items": []}, (Span(0, 8, "cuda:0"), Span(64, 8, "cpu")), "inputs", 128)
-    second_device.ask(trials, trials, first, {})
+    trials._second_device(trials, first, {})
     return trials
 
 

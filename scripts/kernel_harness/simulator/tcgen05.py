@@ -163,7 +163,8 @@ def _bind_move(machine, instruction, mods, loads):
     memory_of = lambda: machine.tensor_memory
 
     def areas(index):
-        """(lanes, columns) of each register of each thread and part, and the areas that they make up; None: illegal."""
+        """(lanes, columns) of each register of each thread and part, the areas that they make up, and (thread, what it
+        knows, its clock) of the access; None: illegal."""
         address = _same(machine, addresses_of(np.arange(machine.count)), index, instruction.opcode + ".ld, .st")
         start, first = address >> 16, address & 0xFFFF
         quadrant = 32 * (int(machine.thread_of[index[0]]) // 32 % 4)
@@ -171,7 +172,7 @@ def _bind_move(machine, instruction, mods, loads):
             reach = f"a warp reaches the 32 lanes from 32 * (its number % 4) on, here {quadrant}"
             message = f"tensor memory lane {start} with the shape .{shape}: {reach} (PTX ISA, tcgen05.ld)"
             machine.find("illegal-operand", message, int(index[0]))
-            return None, ()
+            return None
         slot, lanes = int(machine.slot_of[index[0]]), start + rows
         places = [first + part for part in parts]
         halves = [np.s_[:16], np.s_[16:]] if shape == "16x32bx2" else [np.s_[:]]
@@ -182,17 +183,16 @@ def _bind_move(machine, instruction, mods, loads):
         verb = "loads from" if loads else "stores to"
         # Each area is checked, so that every one that is outside is reported.
         if not all([memory_of().inside(area, int(index[0]), verb) for area in found]):
-            return None, ()
-        return [(slot, lanes, place) for place in places], found
+            return None
+        access = int(index[0]), machine.clocks.known[index].max(axis=0), int(machine.clocks.own[index[0]])
+        return [(slot, lanes, place) for place in places], found, access
 
     def load(index):
-        cells, found = areas(index)
-        if cells is None:
+        if (legal := areas(index)) is None:
             return
-        memory, column = memory_of(), int(machine.clocks.own[index[0]])
-        known = machine.clocks.known[index].max(axis=0)
+        memory, (cells, found, access) = memory_of(), legal
         for area in found:
-            memory.read(area, int(index[0]), known, column, PENDING, "loads")
+            memory.read(area, *access, PENDING, "loads")
             memory.loading.setdefault(int(index[0]) // 32, []).append((set(names), area))
         words = [memory.data[cell] for cell in cells]
         values = words[0] if len(words) == 1 else words[0] & 0xFFFF | words[1] << np.uint32(16)
@@ -206,14 +206,12 @@ def _bind_move(machine, instruction, mods, loads):
                 machine.poison.begin([name], index[missing[:, position]], origin)
 
     def put(index):
-        cells, found = areas(index)
-        if cells is None:
+        if (legal := areas(index)) is None:
             return
-        memory, column = memory_of(), int(machine.clocks.own[index[0]])
-        known = machine.clocks.known[index].max(axis=0)
+        memory, (cells, found, access) = memory_of(), legal
         for area in found:
             old = memory.data[area.cells].copy()
-            memory.write(area, int(index[0]), known, column, PENDING, "stores to", old)
+            memory.write(area, *access, PENDING, "stores to", old)
             memory.stored.setdefault(int(index[0]) // 32, []).append(area)
         values = np.stack([register[index] for register in registers], axis=1)
         unknown = np.zeros(values.shape, dtype=bool)

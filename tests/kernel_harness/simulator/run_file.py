@@ -1,5 +1,5 @@
 """run_file.py KERNEL.py CASE_JSON [SMS [ARCH]]: one case of a kernel file in the simulator, on a GPU of that many SMs,
-against its reference; prints JSON."""
+against its reference; prints JSON. Of the case, "config" goes to kernel_fn; "in_place" is the input that is its out."""
 
 import importlib.util
 import json
@@ -14,7 +14,14 @@ driver.prepare(sys.argv[4] if len(sys.argv) > 4 else "sm_90a")
 import torch  # noqa: E402
 
 
+def frozen(value):
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
 def main(path, case, sms=None):
+    case = json.loads(case)
+    in_place = case.pop("in_place", None)
+    options = {"config": frozen(case.pop("config"))} if "config" in case else {}
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -23,9 +30,10 @@ def main(path, case, sms=None):
     with driver.SimulatedDevice(registers_of=simulation._registers) as device:
         spec.loader.exec_module(module)
         torch.manual_seed(0)
-        inputs = module.get_inputs(**json.loads(case))
+        inputs = module.get_inputs(**case)
         expected = module.reference_fn(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs])
-        outputs = module.kernel_fn(*inputs)
+        options |= {} if in_place is None else {"out": inputs[in_place]}
+        outputs = module.kernel_fn(*inputs, **options)
     pairs = [
         (o.double().nan_to_num(neginf=0), e.double().nan_to_num(neginf=0))
         for o, e in zip(*([x] if isinstance(x, torch.Tensor) else list(x) for x in (outputs, expected)), strict=True)

@@ -56,6 +56,12 @@ def test_planted_bugs_are_found_at_their_lines(rows):
     ("templates/elementwise.py", {"shape": [10_000]}, [132]),
     ("templates/reduction.py", {"shape": [16, 4096]}, [132]),
     ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}, [132]),
+    ("templates/gemm_sm90.py", {"m": 100, "n": 70, "k": 200, "c": [100, 70], "config": [[64, 64], [1, 1], 2]},
+     [132]),  # sums that are sent, tiles that end inside
+    ("templates/gemm_sm90.py", {"m": 100, "n": 72, "k": 72, "c": [100, 72], "config": [[64, 64]], "in_place": 2},
+     [1]),  # what the tile before stored is not read again
+    ("templates/gemm_sm90.py", {"m": 200, "n": 80, "k": 136, "c": [80], "config": [[192, 64]]}, [1]),
+    ("templates/gemm_sm90.py", {"m": 272, "n": 200, "k": 72, "config": [[256, 176], [1, 2]]}, [132]),
     ("tests/kernel_harness/simulator/triton_kernels.py", {}, [132]),
     ("tests/kernel_harness/simulator/call_styles.py", {}, [132]),
     ("templates/gemm_sm100.py", {"m": 40, "n": 72, "k": 456}, [148, "sm_100a"]),  # a pair of CTAs; its ring wraps
