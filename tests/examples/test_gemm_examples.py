@@ -128,3 +128,15 @@ def test_packed_weights_are_the_weights():
 ])  # fmt: skip
 def test_k_is_split_where_tiles_are_few_and_k_is_long(shape, split):
     assert load("gemm_split_k.py").choose(*shape, sms=132) == split
+
+
+@pytest.mark.parametrize("name", ["gemm_bias_gelu", "gemm_swiglu"])
+def test_a_gemm_made_from_the_template_has_its_device_and_host_code(name):
+    """A mend of the template must reach what was made from it: nothing differs but the marked places."""
+    template, example = (ROOT / path for path in ("templates/gemm_sm90.py", f"examples/{name}.py"))
+    parts = [
+        path.read_text().partition("class Gemm:")[2].partition("def kernel_fn(")[0] for path in (template, example)
+    ]
+
+    assert len(parts[0].splitlines()) > 200
+    assert parts[0] == parts[1]
