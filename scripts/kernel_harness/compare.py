@@ -47,6 +47,7 @@ UNMEASURED_SLACK = 32.0  # where that is all there is
 COARSEST_INTERMEDIATE = 2.0**-7  # spacing of bfloat16
 TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
+COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
 LOST_SHARE = {1e-6: 1 / 64, 1.0: 1 / 8}  # share of elements that may be lost, by the spacing of their format
 FILE_TOLERANCE_CEILING = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
@@ -81,6 +82,7 @@ class Comparison:
     rms_reference_error: float = 0.0
     rms_golden: float = 0.0
     budget_used: float = 0.0  # 1.0 is the most that passes
+    terms: float = 1.0  # elements of the inputs per element of the output
     wrong_class: int = 0  # NaN or infinity where the reference has none, or the other way round
     where: str = ""
     causes: list[str] = field(default_factory=list)
@@ -92,7 +94,7 @@ class Comparison:
     @property
     def is_count_beside(self) -> bool:
         """Are integers off by little, as a histogram is whose values fall on either side of a bound?"""
-        return self.dtype.startswith(("int", "uint")) and self.max_error <= COUNTS_TIPPED
+        return self.dtype in ("int32", "int64") and self.terms >= COUNTED and self.max_error <= COUNTS_TIPPED
 
     def to_json(self) -> dict:
         return {**self.__dict__, "passed": self.passed}
@@ -124,7 +126,7 @@ def compare(
     explain: where the result is wrong, say where and why.
     conditioned: ``expected.moved`` is of a run in which every intermediate value moved, too (roundings.py).
     """
-    outcome = Comparison(path, str(result.dtype).removeprefix("torch."), list(result.shape), result.numel())
+    outcome = Comparison(path, str(result.dtype).removeprefix("torch."), list(result.shape), result.numel(), terms=expected.terms)
     if result.numel() == 0:
         return outcome
     floating = result.dtype.is_floating_point or result.dtype.is_complex
