@@ -126,7 +126,8 @@ def compare(
     explain: where the result is wrong, say where and why.
     conditioned: ``expected.moved`` is of a run in which every intermediate value moved, too (roundings.py).
     """
-    outcome = Comparison(path, str(result.dtype).removeprefix("torch."), list(result.shape), result.numel(), terms=expected.terms)
+    dtype = str(result.dtype).removeprefix("torch.")
+    outcome = Comparison(path, dtype, list(result.shape), result.numel(), terms=expected.terms)
     if result.numel() == 0:
         return outcome
     floating = result.dtype.is_floating_point or result.dtype.is_complex

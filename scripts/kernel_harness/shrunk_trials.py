@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .contract import ContractError
-from .trials import SIMULATE_BYTES, CaseTrials
+from .simulation import INPUT_BYTES
+from .trials import CaseTrials
 
 TRIVIAL_BYTES = 4096  # of inputs: a file whose small cases are of one element or none is not judged by them alone
 SOURCES = 2  # how many of the file's cases are shrunk
@@ -35,7 +36,7 @@ def _simulate(judge, case: str) -> None:
     """One case: all its arguments halved; if that is refused, all but one of them, those that became smallest first."""
     kept, refusal = [[]], ""
     while kept:
-        made = judge.ask_oracle("shrink", case=case, limit=SIMULATE_BYTES // 2, kept=kept.pop(0))
+        made = judge.ask_oracle("shrink", case=case, limit=INPUT_BYTES // 2, kept=kept.pop(0))
         if "name" not in made:
             refusal = refusal or made["failed"]
             continue

@@ -9,6 +9,7 @@ from . import cubin
 
 # In order of preference; what a file does not name in ARCHS is not simulated.
 ARCHS = ("sm_90a", "sm_80", "sm_90", "sm_100a", "sm_120a")
+INPUT_BYTES = 640 * 2**10  # of a case, at most: simulated time grows with the data touched
 
 
 def possible() -> str:

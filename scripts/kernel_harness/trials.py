@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, values, variations
+from . import compare, simulation, values, variations
 from .contract import ContractError
 from .device_trials import DeviceTrials, ask_without_launches
 from .structure import digest, finite
@@ -16,7 +16,6 @@ from .verification import CALLS, REPEATS, SEEDS, Stop
 from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
-SIMULATE_BYTES = 640 * 2**10  # of inputs; simulated time grows with the data touched
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
@@ -66,7 +65,7 @@ class CaseTrials(DeviceTrials):
             judge.outcome.facts.update(smallest_case=self.case, smallest_bytes=first.size)
         if self.settings.simulate:
             facts, size = self.outcome.facts, sum(span.nbytes for span in first.spans)
-            if size > SIMULATE_BYTES:
+            if size > simulation.INPUT_BYTES:
                 facts.setdefault("too_large", {})[self.case] = size
                 judge.remove_files()
                 return

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from . import cli, contract, devices, environment, report, sanitize, simulation
 from .report import Report, Table
-from .trials import SIMULATE_BYTES
 from .verdict import MEANING, ExitCode, worst
 from .verification import Outcome, Settings, verify
 
@@ -227,15 +226,16 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})
         large = ", ".join(f"{case} ({size >> 10} KiB of inputs)" for case, size in sizes.items())
+        most = f"{simulation.INPUT_BYTES >> 10} KiB"
         if done or simulated.findings:
             if large:
-                simulated.note(f"too large to simulate, not judged: {large}; {SIMULATE_BYTES >> 10} KiB are the most")
+                simulated.note(f"too large to simulate, not judged: {large}; {most} are the most")
             return report.emit(
                 _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
             )
         reason = simulated.needs_gpu or " ".join(
             [
-                f"no case is small enough to simulate ({large}); add one of {SIMULATE_BYTES >> 10} KiB to TEST_CASES.",
+                f"no case is small enough to simulate ({large}); add one of {most} to TEST_CASES.",
                 *simulated.notes,
             ]
         )

@@ -221,7 +221,7 @@ def test_winner_and_text_to_paste():
 
 def test_the_judge_imports_neither_torch_nor_rich():
     scripts = Path(__file__).resolve().parents[2] / "scripts"
-    modules = "benchmark, benchmark_report, tuning, profile_report, run_comparison"
+    modules = "verify_command, inspection, benchmark, benchmark_report, tuning, profile_report, run_comparison"
     program = (f"import sys; sys.path.insert(0, {str(scripts)!r}); from kernel_harness import {modules}; "
                "print(sorted({'torch', 'rich', 'numpy'} & set(sys.modules)))")
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
