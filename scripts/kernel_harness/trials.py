@@ -28,11 +28,6 @@ CHANGED = {
 BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
 
 
-def gpu_here() -> bool:
-    """Can this process, and so its workers, use a GPU?"""
-    return torch.cuda.is_available()
-
-
 def warm_up() -> None:
     """Make this process's CUDA context and load the kernels of a comparison, while the workers import the file."""
     x = torch.ones(1024, dtype=torch.bfloat16)

@@ -34,6 +34,7 @@ HOOKS = (
     "a lowered recursion limit",
     "environment variables",
 )
+GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
 ROOMY_CORES = 8  # from here on four processes import at the same time without slowing down each other
@@ -161,12 +162,15 @@ class Judge:
     def _load(self) -> list[str]:
         self.progress("loading the file")
         self._send_oracle_load()
-        from . import trials  # torch is imported here while both workers import it
-
-        if not self.settings.simulate and "cuda" in read_source(self.settings.kernel)[0] and trials.gpu_here():
+        mentions_cuda = "cuda" in read_source(self.settings.kernel)[0]
+        on_gpu = mentions_cuda and not self.settings.simulate and any(map(os.path.exists, GPU_FILES))
+        if on_gpu:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
             if self.full and (os.cpu_count() or 1) >= ROOMY_CORES:
                 self.start_another(interpret=False)  # so that its import is over when other trials run
+        from . import trials  # torch is imported here while all workers import it
+
+        if on_gpu:
             trials.warm_up()
         declared = self.ask_oracle_answer("load")
         self.declared = declared
