@@ -14,12 +14,14 @@ _MISSING = (
     re.compile(r"cannot import name '(\w+)' from '(cutlass[\w.]*)'"),
     re.compile(r"No module named '(cutlass[\w.]*)'"),
 )
+# What a fault of a launch is reported as, by PyTorch at its next call and by Triton's launcher at the next launch.
+_FAULT = re.compile(r"CUDA error: |Triton Error \[CUDA\]: (an illegal|unspecified launch|misaligned|device-side)")
 
 
 def is_compiling(error: BaseException) -> bool:
     """Whether the DSL, Triton or nvcc raised ``error`` about the code that it was given; not what a launch raises."""
     kinds = type(error).__mro__
-    if any(kind.__name__ == "DSLCudaRuntimeError" for kind in kinds):
+    if any(kind.__name__ == "DSLCudaRuntimeError" for kind in kinds) or _FAULT.search(str(error)):
         return False
     if any(
         kind.__module__.startswith(("cutlass", "triton.compiler")) or kind.__name__ == "CudaSourceError"

@@ -38,6 +38,23 @@ def test_what_a_launch_raises_is_no_compile_error():
     assert not compile_errors.is_compiling(ValueError("odd sizes only"))
 
 
+@pytest.mark.parametrize("text", [
+    "CUDA error: unspecified launch failure\nSearch for `cudaErrorLaunchFailure' in https://docs.nvidia.com",
+    "Triton Error [CUDA]: an illegal memory access was encountered",
+    "Triton Error [CUDA]: misaligned address",
+])  # fmt: skip
+def test_a_fault_that_surfaces_inside_triton_is_no_compile_error(text):
+    """As when one of the configurations of an autotuner faulted, and the next launch or event of the tuner says so."""
+    code = compile("def run(error):\n    raise error", "/site-packages/triton/runtime/jit.py", "exec")
+    names = {}
+    exec(code, names)
+
+    for error, compiling in ((RuntimeError(text), False), (RuntimeError("operands of other shapes"), True)):
+        with pytest.raises(RuntimeError) as caught:
+            names["run"](error)
+        assert compile_errors.is_compiling(caught.value) is compiling
+
+
 def test_a_users_folder_may_be_called_cutlass():
     source = "def _compile():\n    raise ValueError('odd sizes only')"
     code = compile(source, "/home/user/cutlass/cute/kernel.py", "exec")
