@@ -56,7 +56,7 @@ def _pattern(flat: torch.Tensor, shape: list[int], wrong: int) -> str:
         if distinct == 1:
             texts.append(f"only at {low} of {name}")
         elif distinct == high - low + 1 and high == size - 1:
-            texts.append(f"only in the tail from {low} on of {name}")
+            texts.append(f"{'only in the tail' if 2 * low >= size else 'everywhere'} from {low} on of {name}")
         elif distinct == high - low + 1:
             texts.append(f"only in {low}..{high} of {name}")
         else:

@@ -120,6 +120,7 @@ EXPLANATIONS = {
     "timeout": (CRASH, "{seen} Give more time with --timeout, or look for a deadlock (references/debugging.md)."),
     "compile": (COMPILE, "{seen}"),
     "no-teeth": (UNDECIDED, "{seen} Choose inputs (or a tighter TOLERANCE) that tell a right result from none at all."),
+    "not-simulated": (UNDECIDED, "{seen} Run it on a GPU, or choose the others with --case."),
     "weak-inputs": (UNDECIDED, "{seen} Make get_inputs produce data on which the answer depends."),
     "refuses": (
         UNDECIDED,

@@ -167,7 +167,7 @@ class CaseJudge:
 
     def _no_result(self, label: str, reply: dict) -> None:
         if reply.get("kind") == "unsupported":
-            self.outcome.needs_gpu = f"the simulator cannot run it: {reply['error']}"
+            self.outcome.needs_gpu = f"[case {self.case}] the simulator cannot run it: {reply['error']}"
         elif reply.get("no_gpu"):
             self.outcome.needs_gpu = reply["error"]
         elif "cheat" in reply:

@@ -227,6 +227,8 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         sizes = simulated.facts.get("too_large", {})
         large = ", ".join(f"{case} ({size >> 10} KiB of inputs)" for case, size in sizes.items())
         most = f"{simulation.INPUT_BYTES >> 10} KiB"
+        if done and simulated.needs_gpu:
+            simulated.add("not-simulated", f"{simulated.needs_gpu}: this case and those after it were not judged.")
         if done or simulated.findings:
             if large:
                 simulated.note(f"too large to simulate, not judged: {large}; {most} are the most")
@@ -235,7 +237,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
             )
         reason = simulated.needs_gpu or " ".join(
             [
-                f"no case is small enough to simulate ({large}); add one of {most} to TEST_CASES.",
+                f"no case is small enough to simulate ({large}); add one of {most} to TEST_CASES." if large else "",
                 *simulated.notes,
             ]
         )

@@ -148,7 +148,8 @@ def test_integers_are_exact():
 
 @pytest.mark.parametrize(("wrong", "text"), [
     ((slice(None), slice(96, 100)), "tail from 96 on of dimension 1"), ((3, slice(None)), "only at 3 of dimension 0"),
-    ((slice(None), slice(None)), "every element"), ((slice(None), slice(0, 100, 4)), "every 4th")])
+    ((slice(None), slice(None)), "every element"), ((slice(None), slice(0, 100, 4)), "every 4th"),
+    ((slice(1, 20), slice(None)), "everywhere from 1 on of dimension 0")])
 def test_the_pattern_of_wrong_elements_is_named(wrong, text):
     native = torch.randn(20, 100)
     result = native.clone()

@@ -22,9 +22,17 @@ def first_kernel() -> str:
     return re.search(r"```python kernel[^\n]*\n(.*?)```", page, re.DOTALL).group(1)
 
 
-def verify(path):
+def changed(source: str, changes: dict[str, str]) -> str:
+    """source with the first match of each pattern replaced."""
+    for old, new in changes.items():
+        source, count = re.subn(old, new, source, count=1)
+        assert count == 1, old
+    return source
+
+
+def verify(path, *options):
     script = str(ROOT / "scripts/verify_kernel.py")
-    command = [sys.executable, script, str(path), "--level", "quick", "--arch", "sm_90a"]
+    command = [sys.executable, script, str(path), "--level", "quick", "--arch", "sm_90a", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
@@ -47,11 +55,8 @@ def test_large_cases_are_shrunk(first_kernel, tmp_path):
         r"TEST_CASES = .*": 'TEST_CASES = {"large": {"rows": 1000, "n": 4100}, "row": {"rows": 1, "n": 1000}}',
         r"def kernel_fn\(x, y\):": "def kernel_fn(x, y):\n    if x.shape[1] < 1000:\n        raise ValueError(x.shape)",
     }
-    for old, new in changes.items():
-        first_kernel, count = re.subn(old, new, first_kernel, count=1)
-        assert count == 1, old
     path = tmp_path / "first.py"
-    path.write_text(first_kernel)
+    path.write_text(changed(first_kernel, changes))
 
     run = verify(path)
 
@@ -60,6 +65,51 @@ def test_large_cases_are_shrunk(first_kernel, tmp_path):
     assert "shrunk from default: rows 2001 -> 15" in run.stdout
     assert "shrunk from large: rows 1000 -> 15" in run.stdout
     assert "too large to simulate, not judged: default (39082 KiB of inputs), large (" in run.stdout
+
+
+def test_a_case_that_launches_nothing_does_not_end_the_verification(first_kernel, tmp_path):
+    """A single element is left to PyTorch; the case after it is judged, and is wrong."""
+    changes = {
+        r"TEST_CASES = .*": 'TEST_CASES = {"one": {"n": 1}, "late": {"n": 999}}',
+        r"return x / \(1.0": "return x / (1.1",
+        r"def kernel_fn\(x, y\):": "def kernel_fn(x, y):\n    if len(x) == 1:\n        return torch.sigmoid(x) * x * y",
+    }
+    path = tmp_path / "first.py"
+    path.write_text(changed(first_kernel, changes))
+
+    run = verify(path)
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "FINDING values [case late]" in run.stdout
+    assert "[case one] kernel_fn launched nothing to simulate: only its first call was judged" in run.stdout
+
+
+def test_an_unknown_instruction_in_a_later_case_is_no_pass(first_kernel, tmp_path):
+    unknown = "cute.arch.inline_ptx('vadd.s32.s32.s32 {$w0}, {$r0}, 0;', write_only_types=[Int], read_only_args=[bidx])"
+    changes = {
+        r"TEST_CASES = .*": 'TEST_CASES = {"known": {"n": 999}, "half": {"n": 999, "dtype": torch.float16}}',
+        r"    vector = bidx": "    if cutlass.const_expr(mX.element_type is cutlass.Float16):\n"
+        f"        bidx = {unknown.replace('Int', 'cutlass.Int32')}\n    vector = bidx",
+    }
+    path = tmp_path / "first.py"
+    path.write_text(changed(first_kernel, changes))
+
+    run = verify(path)
+
+    assert run.returncode == 6, run.stdout + run.stderr
+    assert "CASE case=known" in run.stdout
+    assert re.search(r"FINDING not-simulated: \[case half\] .*vadd", run.stdout)
+
+
+def test_a_case_that_is_too_large_is_not_said_to_be_empty(first_kernel, tmp_path):
+    path = tmp_path / "first.py"
+    path.write_text(first_kernel)
+
+    run = verify(path, "--case", "default")
+
+    assert run.returncode == 6, run.stdout + run.stderr
+    assert 'verdict="COMPILED, NOT RUN"' in run.stdout.splitlines()[-1]
+    assert "no case is small enough to simulate (default (4096 KiB of inputs))" in run.stdout
 
 
 def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
