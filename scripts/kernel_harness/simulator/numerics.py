@@ -188,3 +188,10 @@ def f32_to_tf32(values, mode):
     rounded = bits & np.uint32(0xFFFFE000)
     rounded = np.where(np.isnan(values), F32_NAN, rounded).astype(np.uint32)
     return rounded.view(np.float32).reshape(np.shape(values))
+
+
+def as_int32(sums, saturates: bool):
+    """Integers below 2^53, in float64 or int64, as int32: clamped to its range, or modulo 2^32."""
+    limits = np.iinfo(np.int32)
+    kept = np.clip(sums, limits.min, limits.max) if saturates else sums
+    return kept.astype(np.int64).astype(np.int32)

@@ -12,6 +12,7 @@ from . import ptx
 from .access import address_reader
 from .block_scale import BlockScale, decode_scale, read_factors, take_count
 from .legality import tensor_descriptor_problem, tensor_shape_problem
+from .numerics import as_int32
 from .operand_tiles import PACKED, read_tile
 from .synchronization import _values
 from .tcgen05 import finish, pair_of, take_group
@@ -208,9 +209,7 @@ def _old(machine, memory, area, lane, column, clock, product):
 
 def _words(result, product):
     if product.d == "s32":
-        limits = np.iinfo(np.int32)
-        exact = np.clip(result, limits.min, limits.max) if product.saturates else result
-        return exact.astype(np.int64).astype(np.uint32)
+        return as_int32(result, product.saturates).view(np.uint32)
     values = result.astype(_DTYPES[product.d])
     return values.view(np.uint16).astype(np.uint32) if product.d == "f16" else values.view(np.uint32)
 

@@ -285,7 +285,8 @@ def _positions(kind, m_or_n, k, operand):
 
 def bind_mma(machine, instruction):
     mods = Modifiers(instruction)
-    mods.skip("sync", "aligned", "row", "col", "satfinite")
+    mods.skip("sync", "aligned", "row", "col")
+    saturates = mods.flag("satfinite")
     shape = next((m for m in mods.left if m.startswith("m16n8k")), None)
     if shape is None or any(m in mods.left for m in ("sp", "block_scale", "kind::mxf8f6f4")):
         raise mods.unsupported("shape or kind")
@@ -299,7 +300,7 @@ def bind_mma(machine, instruction):
     sources = [[_values(machine, item, "b32") for item in vector] for vector in vectors[1:4]]
     targets = [machine.registers.array(item.name) for item in vectors[0]]
     a_at, b_at, c_at = _positions(a_kind, 16, k, "a"), _positions(b_kind, 8, k, "b"), _positions(None, 0, 0, "c")
-    wide = np.int32 if a_kind in ("s8", "u8") else np.float64
+    wide = np.int64 if a_kind in ("s8", "u8") else np.float64
 
     def execute(lanes):
         index = lanes.index
@@ -311,8 +312,9 @@ def bind_mma(machine, instruction):
         c_dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[c_kind]
         product = (a @ b.swapaxes(1, 2))[:, c_at[0], c_at[1]]
         d_dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[d_kind]
-        result = np.ascontiguousarray((product + c_raw.view(c_dtype)).astype(d_dtype))
-        registers = result.reshape(warps * 32, -1).view(np.uint32)
+        result = product + c_raw.view(c_dtype)
+        result = nm.as_int32(result, saturates) if d_kind == "s32" else result.astype(d_dtype)
+        registers = np.ascontiguousarray(result).reshape(warps * 32, -1).view(np.uint32)
         for position, target in enumerate(targets):
             target[index] = registers[:, position]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import ptx
 from .legality import descriptor_problem
+from .numerics import as_int32
 from .operand_tiles import read_tile
 from .operands import Modifiers
 from .synchronization import _values
@@ -62,7 +63,7 @@ def _bind_mma(machine, instruction, mods):
     if shape is None or "sp" in mods.left:
         raise mods.unsupported("shape or sparsity")
     mods.left.remove(shape)
-    mods.skip("satfinite")
+    saturates = mods.flag("satfinite")
     n, k = (int(x) for x in re.match(r"m64n(\d+)k(\d+)", shape).groups())
     kinds = list(mods.left)
     if len(kinds) != 3 or kinds[1] not in ELEMENT_BITS or kinds[0] not in ("f32", "f16", "s32"):
@@ -118,7 +119,8 @@ def _bind_mma(machine, instruction, mods):
             fragment = product[:, d_rows, d_columns].reshape(len(mine), -1)
             old = np.ascontiguousarray(np.stack([target[mine] for target in targets], axis=-1)).view(d_dtype)
             fragment = fragment + np.where(scale_d[mine][:, None], old, d_dtype(0))
-            result = np.ascontiguousarray(fragment.astype(d_dtype)).view(np.uint32)
+            fragment = as_int32(fragment, saturates) if d_kind == "s32" else fragment.astype(d_dtype)
+            result = np.ascontiguousarray(fragment).view(np.uint32)
             for position, target in enumerate(targets):
                 target[mine] = result[:, position]
             _issue(machine, warps, [*spans, b_offsets], names)

@@ -109,6 +109,30 @@ def test_shifts_past_the_width():
     assert result("shr.s32", "s32", "s32", [-4, -4], "u32", [1, 40]).tolist() == [-2, -1]
 
 
+@pytest.mark.parametrize(("name", "start"), [
+    ("wgmma m64n64k32 s32 s8 swizzle 128", "mov.b32 a{}, 0;"), ("mma m16n8k32 s32 s8 s8", "mov.u32 x4{}, 0;"),
+])  # fmt: skip
+@pytest.mark.parametrize("first", [2**31 - 1, -(2**31)])
+def test_integer_sums_wrap_around_or_saturate(name, start, first):
+    """Two products, each added to accumulators that begin at the end of the range."""
+    case = next(c for c in group_corpus.group_cases() if c.name == name)
+    twice = lane_corpus.run_simulated(case)[0][0].view(np.int32).astype(np.int64)
+    accumulators = range(4 if name.startswith("mma") else 32)
+    for j in accumulators:
+        case.ptx = case.ptx.replace(start.format(j), start.format(j).replace("0;", f"{first};"))
+    case.ptx = case.ptx.replace("setp.ne.u32 q2", "setp.eq.u32 q2")  # the first of WGMMA's two adds, too
+    low, high = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+
+    wrapped = lane_corpus.run_simulated(case)[0][0].view(np.int32)
+    for form in ("m64n64k32.s32", "row.col.s32"):
+        case.ptx = case.ptx.replace(form, form.replace("s32", "satfinite.s32"))
+    saturated = lane_corpus.run_simulated(case)[0][0].view(np.int32)
+
+    assert twice.any()
+    assert (wrapped == (twice + first - low) % 2**32 + low).all()
+    assert (saturated == np.clip(np.clip(first + twice // 2, low, high) + twice // 2, low, high)).all()
+
+
 def test_wgmma_agrees_with_a_matrix_product():
     """K-major operands without a swizzle: core matrices of 8 rows by 16 bytes, as the descriptor says."""
     case = next(c for c in group_corpus.wgmma_cases() if c.name == "wgmma m64n64k16 f32 f16 swizzle 0")
