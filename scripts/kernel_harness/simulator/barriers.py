@@ -198,9 +198,11 @@ class Barriers:
         self.mbarriers[offset] = MBarrier(count, self.clocks, column, self.clocks.initialise(lane))
 
     def overwritten(self, offsets, nbytes):
-        if not self.mbarriers:
+        if not self.mbarriers or not len(offsets):
             return
-        for offset in [o for o in self.mbarriers if ((offsets < o + 8) & (offsets + nbytes > o)).any()]:
+        first, end = int(offsets.min()), int(offsets.max()) + nbytes
+        near = [o for o in self.mbarriers if first < o + 8 and end > o]
+        for offset in [o for o in near if ((offsets < o + 8) & (offsets + nbytes > o)).any()]:
             self.machine.find(
                 "barrier-misuse",
                 f"overwrites the mbarrier at shared memory offset {offset % self.machine.shared.stride}",

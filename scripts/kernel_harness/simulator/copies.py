@@ -144,24 +144,29 @@ class BulkGroups:
 
 
 def _groups(machine, lane):
-    return machine.bulk_groups.setdefault(int(lane), BulkGroups())
+    return machine.bulk_groups[int(lane)]
 
 
 def commit_bulk(machine, lanes):
-    for lane in lanes.index:
-        groups = _groups(machine, lane)
+    for lane in lanes.index.tolist():
+        groups = machine.bulk_groups[lane]
         groups.committed.append(max(groups.open, default=0))
         groups.open = []
 
 
 def wait_bulk(machine, lanes, pending):
-    for lane in lanes.index:
-        groups = _groups(machine, lane)
-        finished = groups.committed[: max(len(groups.committed) - pending, 0)]
-        groups.committed = groups.committed[len(finished) :]
-        if finished and max(finished):
-            column = machine.clocks.bulk_store_column(int(machine.warp_of[lane]))
-            machine.clocks.async_done(np.array([lane]), column, max(finished))
+    done = {}  # (warp, clock) -> lanes
+    for lane in lanes.index.tolist():
+        groups = machine.bulk_groups[lane]
+        count = len(groups.committed) - pending
+        if count > 0:
+            clock = max(groups.committed[:count])
+            del groups.committed[:count]
+            if clock:
+                done.setdefault((lane // 32, clock), []).append(lane)
+    for (_, clock), waited in done.items():
+        column = machine.clocks.bulk_store_column(int(machine.warp_of[waited[0]]))
+        machine.clocks.async_done(np.array(waited), column, clock)
 
 
 def bulk_read(machine, lane, spans):

@@ -6,11 +6,12 @@ returns when it is woken. Nobody ready and nobody finished is a deadlock, and is
 """
 
 import re
+from collections import defaultdict
 
 import numpy as np
 
+from . import copies, semantics, wgmma
 from . import memory as mem
-from . import semantics, wgmma
 from .barriers import Barriers
 from .findings import Finding, SimulationError
 from .lifetimes import Lifetimes
@@ -136,7 +137,7 @@ class Machine:
         self.clocks = Clocks(self, self.program.shared_granule)
         self.barriers, self.lifetimes, self.register_pool = Barriers(self), Lifetimes(self), RegisterPool(self)
         self.tensor_memory = TensorMemory(self)
-        self.bulk_groups = {}  # lane -> copies.BulkGroups
+        self.bulk_groups = defaultdict(copies.BulkGroups)  # by lane
         self.copies, self.copy_count = [], np.zeros(self.count, dtype=np.int64)  # cp.async in flight; committed groups
         self.wgmma_history = {}  # warp -> (digest of what it executed, index of the last instruction)
         self.wgmma_pending = {}  # warp -> [operations since the last commit, committed groups]
@@ -289,6 +290,8 @@ class Machine:
             bits = members[first]
         else:
             bits = np.full(len(present), members, dtype=np.uint32)
+        if lanes.whole_warps and (bits[present[:, 0]] == 0xFFFFFFFF).all():
+            return execute(lanes)
         needed = (bits[:, None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)).astype(bool)
         needed &= (self.state != EXITED).reshape(-1, 32)
         if (
@@ -314,8 +317,11 @@ class Machine:
         found = {}
         for warp, (open_group, committed) in self.wgmma_pending.items():
             for group in (open_group, *committed):
-                for names, *_ in group:
-                    found.setdefault(names, set()).add(warp)
+                for operation in group:
+                    if operation[0] in found:
+                        found[operation[0]].add(warp)
+                    else:
+                        found[operation[0]] = {warp}
         self.in_flight = found or None
 
     def _check_in_flight(self, pc, lanes):

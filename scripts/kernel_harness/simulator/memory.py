@@ -15,6 +15,22 @@ PARAMETER_WINDOW = 0x7F60_0000_0000_0000
 CTA_SHIFT = 24  # shared::cluster address = (rank of the CTA in its cluster) << 24 | offset
 
 
+_ALL_TRUE = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}  # as many mask bytes
+
+
+def _words(array, offsets, nbytes):
+    """Accesses of `nbytes` each to an array of bytes, in the widest words that fit: (words, their (n, k) indices).
+
+    Fewer, wider words are what makes indexing fast.
+    """
+    size = min(nbytes & -nbytes, 8)
+    if size > 1 and (array.ctypes.data | int(np.bitwise_or.reduce(offsets))) & (size - 1):
+        size = 1
+    words = array[: len(array) // size * size].view(f"u{size}")
+    first = (offsets // size if size > 1 else offsets)[:, None]
+    return words, first + np.arange(nbytes // size) if nbytes > size else first
+
+
 class Buffer:
     """Bytes with an optional record of which were written (True: all; False: none; or a mask that is kept up to date).
 
@@ -29,17 +45,9 @@ class Buffer:
         self.read_only, self.is_global = read_only, False
         self.marks = None  # mask of the bytes that this launch writes, where somebody wants to know
         self.pending = None  # mask of the bytes that launches write which may still run
-        self._views = {}
 
     def __len__(self):
         return len(self.data)
-
-    def view(self, dtype):
-        """The data as `dtype` elements; the tail that does not fill one is left out."""
-        if dtype not in self._views:
-            size = np.dtype(dtype).itemsize
-            self._views[dtype] = self.data[: len(self.data) // size * size].view(dtype)
-        return self._views[dtype]
 
     def coordinates(self, offset):
         """Tensor coordinates of a byte offset, or None."""
@@ -55,32 +63,24 @@ class Buffer:
 
     def gather(self, offsets, nbytes):
         """(n, nbytes) uint8 for n byte offsets."""
-        size = nbytes & -nbytes  # widest power of two that divides the access
-        if size > 1 and size <= 8 and self.data.ctypes.data % size == 0 and not np.any(offsets & (size - 1)):
-            view = self.view(f"u{size}")
-            words = (
-                view[(offsets // size)[:, None] + np.arange(nbytes // size)]
-                if nbytes > size
-                else view[offsets // size][:, None]
-            )
-            return np.ascontiguousarray(words).view(np.uint8)
-        if size > 8 and not np.any(offsets & 7) and self.data.ctypes.data % 8 == 0:
-            words = self.view("u8")[(offsets >> 3)[:, None] + np.arange(nbytes // 8)]
-            return words.view(np.uint8)
-        return self.data[offsets[:, None] + np.arange(nbytes)]
+        words, where = _words(self.data, offsets, nbytes)
+        return words[where].view(np.uint8)
 
     def scatter(self, offsets, rows):
         """Writes (n, nbytes) uint8 rows; where offsets repeat, the last lane wins."""
-        self.data[offsets[:, None] + np.arange(rows.shape[1])] = rows
+        words, where = _words(self.data, offsets, rows.shape[1])
+        words[where] = np.ascontiguousarray(rows).view(words.dtype)
         for mask in (self.written, self.marks):
             if mask is not None:
-                mask[offsets[:, None] + np.arange(rows.shape[1])] = True
+                words, where = _words(mask, offsets, rows.shape[1])
+                words[where] = _ALL_TRUE[words.itemsize]
 
     def unwritten(self, offsets, nbytes):
         """Which of the accesses read a byte that nobody wrote."""
         if self.written is None:
             return None
-        missing = ~self.written[offsets[:, None] + np.arange(nbytes)].all(axis=1)
+        words, where = _words(self.written, offsets, nbytes)
+        missing = (words[where] != _ALL_TRUE[words.itemsize]).any(axis=1)
         return missing if missing.any() else None
 
 

@@ -4,11 +4,13 @@ Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix: Canonical Layouts" and "
 Layout and Swizzling". The descriptors of wgmma and tcgen05 share the fields that are used here, and no others.
 """
 
+import functools
+
 import numpy as np
 
 from . import numerics as nm
 from .findings import UnsupportedInstruction
-from .memory import CTA_SHIFT
+from .memory import CTA_SHIFT, SHARED_BASE
 from .synchronization import shared_offsets
 from .tensor_copies import swizzled
 from .warp import ELEMENT_BITS, to_float
@@ -21,6 +23,7 @@ def swizzle_width(descriptor):
     return _SWIZZLES[descriptor >> 62 & 3]
 
 
+@functools.lru_cache(maxsize=1024)
 def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
     """Addresses, relative to the CTA's window, of the 16-byte chunks of an operand tile.
 
@@ -45,7 +48,9 @@ def chunk_addresses(descriptor, rows, k_bytes, k, element_bytes, transposed):
             linear = start + line // 8 * stride + line % 8 * width + chunk // per * leading + chunk % per * 16
         else:
             linear = start + line // 8 * leading + line % 8 * 16 + chunk * stride
-    return swizzled(linear, width)
+    addresses = swizzled(linear, width)
+    addresses.flags.writeable = False  # shared by all who ask for this tile
+    return addresses
 
 
 def read_chunks(machine, lane, rank, chunks, what):
@@ -54,10 +59,14 @@ def read_chunks(machine, lane, rank, chunks, what):
     None instead of bytes where a chunk lies outside.
     """
     # The descriptor holds 18 bits of the address, which reach all of shared memory.
-    addresses = (chunks.ravel() | rank << CTA_SHIFT).astype(np.uint64)
-    offsets = shared_offsets(machine, "shared", addresses, np.full(len(addresses), lane), 16, f"{what} reads")
-    if (offsets < 0).any():
-        return None, offsets[offsets >= 0]
+    offsets = chunks.ravel() - SHARED_BASE
+    if offsets.min() >= 0 and offsets.max() <= machine.shared.nbytes - 16 and rank < machine.cluster_size:
+        offsets += (int(machine.first_slot[lane]) + rank) * machine.shared.stride
+    else:
+        addresses = (chunks.ravel() | rank << CTA_SHIFT).astype(np.uint64)
+        offsets = shared_offsets(machine, "shared", addresses, np.full(len(addresses), lane), 16, f"{what} reads")
+        if (offsets < 0).any():
+            return None, offsets[offsets >= 0]
     missing = machine.shared.buffer.unwritten(offsets, 16)
     if missing is not None:
         message = f"{what} reads {16 * int(missing.sum())} bytes of shared memory that nobody wrote"

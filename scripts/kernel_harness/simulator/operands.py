@@ -26,18 +26,26 @@ RESCHEDULE = -1  # outcome of a step that has set the program counters and state
 class Lanes:
     """The lanes that execute an instruction."""
 
-    __slots__ = ("_index", "full", "mask")
+    __slots__ = ("_index", "_whole_warps", "full", "mask")
 
     def __init__(self, mask, full=None):
         self.mask = mask
         self.full = bool(mask.all()) if full is None else full
-        self._index = None
+        self._index = self._whole_warps = None
 
     @property
     def index(self):
         if self._index is None:
             self._index = np.flatnonzero(self.mask)
         return self._index
+
+    @property
+    def whole_warps(self):
+        """Whether each warp is here with all of its lanes or with none."""
+        if self._whole_warps is None:
+            warps = self.mask.reshape(-1, 32)
+            self._whole_warps = self.full or bool((warps == warps[:, :1]).all())
+        return self._whole_warps
 
     def where(self, condition):
         return Lanes(self.mask & condition)

@@ -4,6 +4,7 @@ Grammar: the PTX ISA manual, "Syntax" and "State Spaces, Types, and Variables", 
 inline assembly emit. Registers and labels of nested `{ }` scopes are renamed, so a kernel is one flat list.
 """
 
+import functools
 import re
 import struct
 
@@ -32,6 +33,12 @@ _LOC = re.compile(
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"[^\n]*')
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
 _NUMBER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+U?|\d+U?)$")
+_ADDRESS = re.compile(r"\s*(.+?)\s*(?:([+-])\s*(-?\w+)\s*)?$")
+_SYMBOL = re.compile(r"([\w$.#]+?)(?:\+(\d+))?$")
+_SPACE = re.compile(r"\s*")
+_ASM_BEGIN, _ASM_END = re.compile(r"\.inline_asm_begin;"), re.compile(r"\.inline_asm_end;")
+_IGNORED = re.compile(r"\.pragma[^;]*;|\.file[^\n]*\n|\.branchtargets[^;]*;")
+_SPLITTERS = re.compile(r"[\[{(\]}),]")
 _FLOAT = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
 _DECIMAL = re.compile(r"-?\d+\.\d*(?:[eE][+-]?\d+)?$")
 _REGISTER_RANGE = re.compile(r"(%?[\w$]+)<(\d+)>$")
@@ -46,6 +53,7 @@ _DIRECTIVE = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=16)  # a kernel that is launched often is parsed once; nobody changes a Module
 def parse(text):
     """A PTX module as text -> Module. Raises PtxSyntaxError naming the statement it could not read."""
     text = text.replace("// begin inline asm", ".inline_asm_begin;").replace("// end inline asm", ".inline_asm_end;")
@@ -80,8 +88,7 @@ class _Parser:
     # Lexical helpers -------------------------------------------------------------------------------------------
 
     def _skip_space(self):
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        self.at = _SPACE.match(self.text, self.at).end()
         return self.at < len(self.text)
 
     def _match(self, pattern):
@@ -200,23 +207,23 @@ class _Body:
                     return pending
             elif character == ";":
                 parser.at += 1
+            elif character != "." and (match := parser._match(_LABEL)):
+                self.kernel.labels[self._lookup(match.group(1))] = len(self.kernel.instructions)
+            elif character != ".":
+                self._instruction(parser._statement())
             elif match := parser._match(_LOC):
                 outer = (int(match.group(4)), int(match.group(5))) if match.group(4) else ()
                 self.location = Location(int(match.group(1)), int(match.group(2)), outer)
-            elif parser._match(re.compile(r"\.inline_asm_begin;")):
+            elif parser._match(_ASM_BEGIN):
                 self.asm_location = self.location or Location(0, 0)
-            elif parser._match(re.compile(r"\.inline_asm_end;")):
+            elif parser._match(_ASM_END):
                 self.location, self.asm_location = self.asm_location, None
-            elif match := parser._match(re.compile(r"\.pragma[^;]*;|\.file[^\n]*\n|\.branchtargets[^;]*;")):
+            elif parser._match(_IGNORED):
                 pass
-            elif match := parser._match(_LABEL):
-                self.kernel.labels[self._lookup(match.group(1))] = len(self.kernel.instructions)
             elif parser.text.startswith(".reg", parser.at):
                 self._registers(parser._statement())
-            elif character == ".":
-                self._variable(parser._statement())
             else:
-                self._instruction(parser._statement())
+                self._variable(parser._statement())
         raise PtxSyntaxError(f"the body of kernel {self.kernel.name} has no closing brace")
 
     def _collect_labels(self):
@@ -256,7 +263,7 @@ class _Body:
         self.kernel.variables[unique] = variable
 
     def _instruction(self, statement):
-        text = re.sub(r"\s+", " ", statement)
+        text = " ".join(statement.split())
         predicate, negated = None, False
         if text[0] == "@":
             guard, text = text[1:].split(" ", 1)
@@ -287,38 +294,45 @@ class _Body:
         return self._atom(text)
 
     def _address(self, parts):
-        base, sign, offset = re.match(r"\s*(.+?)\s*(?:([+-])\s*(-?\w+)\s*)?$", parts[0]).groups()
+        base, sign, offset = _ADDRESS.match(parts[0]).groups()
         base = self._atom(base)
         value = int((offset or "0").rstrip("U"), 0) * (-1 if sign == "-" else 1)
         return Address(base, value, tuple(self._operand(part) for part in parts[1:]))
 
     def _atom(self, text):
-        if match := _FLOAT.match(text):
-            digits = match.group(1) or match.group(2)
-            return Immediate(int(digits, 16), 4 * len(digits))
-        if _NUMBER.match(text):
-            return Immediate(int(text.rstrip("U"), 0))
-        if _DECIMAL.match(text):
-            return Immediate(struct.unpack("<Q", struct.pack("<d", float(text)))[0], 64)
+        if text[0] in "-0123456789" and (number := _number(text)):
+            return number
         name = self._lookup(text)
         if name in self.kernel.registers or text[0] == "%" or text == "_":
             return Register(name)
-        symbol = re.match(r"([\w$.#]+?)(?:\+(\d+))?$", name)
+        symbol = _SYMBOL.match(name)
         if not symbol:
             raise PtxSyntaxError(f"cannot read the PTX operand {text!r}")
         return Symbol(symbol.group(1), int(symbol.group(2) or 0))
 
 
+def _number(text):
+    if match := _FLOAT.match(text):
+        digits = match.group(1) or match.group(2)
+        return Immediate(int(digits, 16), 4 * len(digits))
+    if _NUMBER.match(text):
+        return Immediate(int(text.rstrip("U"), 0))
+    if _DECIMAL.match(text):
+        return Immediate(struct.unpack("<Q", struct.pack("<d", float(text)))[0], 64)
+    return None
+
+
 def _split(text):
     """Splits at the commas outside brackets."""
     parts, depth, start = [], 0, 0
-    for index, character in enumerate(text):
+    for match in _SPLITTERS.finditer(text):
+        character = match.group()
         if character in "[{(":
             depth += 1
         elif character in "]})":
             depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
+        elif depth == 0:
+            parts.append(text[start : match.start()])
+            start = match.end()
     parts.append(text[start:])
     return parts

@@ -124,24 +124,22 @@ class Clocks:
         return granules.ravel(), np.repeat(lanes, count)
 
     def _unordered_writer(self, granules, lanes, atomic):
+        """Which accesses are not ordered after the last write; `lanes` is one lane, or one per granule."""
         column = self.writer_column[granules]
         clock = self.writer_clock[granules]
+        writer = self.writer[granules]
+        others = writer != lanes
         behind = clock > self.known[lanes, column]
-        mates = (column == self.own[lanes]) & (self.writer[granules] != lanes)
-        behind |= mates & (clock > self.synced[lanes])
-        behind &= (
-            self.writer[granules] != lanes
-            if not np.any(column >= self.warps)
-            else (self.writer[granules] != lanes) | (column >= self.warps)
-        )
-        behind &= self.writer[granules] >= 0
+        behind |= (column == self.own[lanes]) & others & (clock > self.synced[lanes])
+        behind &= others | (column >= self.warps)
+        behind &= writer >= 0
         if atomic:
             behind &= ~self.writer_atomic[granules]
         return behind
 
     def _report(self, granules, lanes, behind, this, that, other):
         first = int(np.flatnonzero(behind)[0])
-        granule, lane = int(granules[first]), int(lanes[first])
+        granule, lane = int(granules[first]), int(lanes[first] if np.ndim(lanes) else lanes)
         other_lane = int(other[first])
         who = (
             f"thread {self.machine.identity(other_lane)[1]} of CTA {self.machine.identity(other_lane)[0]}"
@@ -184,7 +182,7 @@ class Clocks:
         if reads.any():
             late = reads > self.known[lanes, : 3 * self.warps]
             own = self.own[lanes]
-            rows = np.arange(len(lanes))
+            rows = np.arange(len(granules))
             late[rows, own] = (reads[rows, own] > self.synced[lanes]) & (self.reader[granules] != lanes)
             behind = late.any(axis=1)
             if behind.any():
@@ -227,7 +225,9 @@ class Clocks:
         offsets, nbytes = np.asarray(spans[0]), spans[1]
         if np.ndim(nbytes) == 0:
             count = -(-nbytes // self.granule)
-            return np.unique((offsets[:, None] // self.granule + np.arange(count)).ravel())
+            first = np.sort(offsets // self.granule)
+            granules = (first[:, None] + np.arange(count)).ravel()
+            return granules if (np.diff(first) >= count).all() else np.unique(granules)
         return np.unique(
             np.concatenate(
                 [
@@ -241,19 +241,17 @@ class Clocks:
         """A bulk copy into shared memory, issued by lane `issuer`; spans = (offsets, bytes)."""
         self.time += 1
         granules = self._span_granules(spans)
-        lanes = np.full(len(granules), issuer)
-        self._check_write(granules, lanes, False)
-        self._record_write(granules, lanes, column, self.tick(column), False)
+        self._check_write(granules, issuer, False)
+        self._record_write(granules, issuer, column, self.tick(column), False)
         first = np.reshape(np.asarray(spans[0]), -1)[0]
         self.machine.lifetimes.asynchronous(issuer, first, column, int(self.async_clock[column]))
 
     def async_read(self, issuer, spans, column, what):
         """A bulk store or WGMMA reads shared memory, issued by lane `issuer`. Returns the operation's clock."""
         granules = self._span_granules(spans)
-        lanes = np.full(len(granules), issuer)
-        behind = self._unordered_writer(granules, lanes, False)
+        behind = self._unordered_writer(granules, issuer, False)
         if behind.any():
-            self._report(granules, lanes, behind, f"{what} reads", "write", self.writer[granules])
+            self._report(granules, issuer, behind, f"{what} reads", "write", self.writer[granules])
         else:
             self._check_fence(granules, issuer, what)
         clock = self.tick(column)

@@ -16,7 +16,6 @@ from .parser import parse
 
 MAX_FINDINGS = 50
 WAVE_LANES = 2048  # CTAs run together until they fill this many lanes
-_MODULES = {}  # parsed text, so that a kernel that is launched often is parsed once
 
 
 @dataclass(frozen=True)
@@ -193,11 +192,7 @@ def simulate(
     illegal-launch and not run. Raises UnsupportedInstruction when the kernel reaches what is not implemented,
     PtxSyntaxError, or SimulationError.
     """
-    module = _MODULES.get(ptx_text)
-    if module is None:
-        module = _MODULES[ptx_text] = parse(ptx_text)
-        while len(_MODULES) > 16:
-            del _MODULES[next(iter(_MODULES))]
+    module = parse(ptx_text)
     if kernel is None:
         (kernel,) = module.kernels
     entry = module.kernels[kernel]

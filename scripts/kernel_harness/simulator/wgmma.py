@@ -108,8 +108,14 @@ def _bind_mma(machine, instruction, mods):
 
     def execute(lanes):
         tiles = {}
-        for warps in _units(machine, lanes, a_descriptor, b_descriptor):
-            mine = (warps[:, None] * 32 + np.arange(32)).ravel()
+        units = _units(machine, lanes, a_descriptor, b_descriptor)
+        if not units:
+            return
+        everyone = (np.concatenate(units)[:, None] * 32 + np.arange(32)).ravel()
+        sums = np.stack([target[everyone] for target in targets], axis=-1).view(d_dtype)  # (lanes, elements)
+        done = 0
+        for warps in units:
+            mine = everyone[done : done + 32 * len(warps)]
             a, spans = left_operand(mine, warps, tiles)
             key = (int(b_descriptor[mine[0]]), int(machine.slot_of[mine[0]]), "b")
             if key not in tiles:
@@ -117,13 +123,13 @@ def _bind_mma(machine, instruction, mods):
             b, b_offsets = tiles[key]
             product = (scale_a * scale_b) * (a.astype(np.float64) @ b.T.astype(np.float64))
             fragment = product[:, d_rows, d_columns].reshape(len(mine), -1)
-            old = np.ascontiguousarray(np.stack([target[mine] for target in targets], axis=-1)).view(d_dtype)
-            fragment = fragment + np.where(scale_d[mine][:, None], old, d_dtype(0))
-            fragment = as_int32(fragment, saturates) if d_kind == "s32" else fragment.astype(d_dtype)
-            result = np.ascontiguousarray(fragment).view(np.uint32)
-            for position, target in enumerate(targets):
-                target[mine] = result[:, position]
+            old = sums[done : done + len(mine)]
+            total = fragment + np.where(scale_d[mine][:, None], old, d_dtype(0))
+            old[...] = as_int32(total, saturates) if d_kind == "s32" else total
+            done += len(mine)
             _issue(machine, warps, [*spans, b_offsets], names)
+        for target, column in zip(targets, np.ascontiguousarray(sums.view(np.uint32).T), strict=True):
+            target[everyone] = column
         machine.update_in_flight()
 
     return lambda lanes: machine.collective(lanes, ALL, execute)
