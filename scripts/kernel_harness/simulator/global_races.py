@@ -36,6 +36,11 @@ def _granule(kernel):
     return smallest
 
 
+def _split(offsets, nbytes, element, lanes):
+    """The same accesses, `element` bytes each: offsets, bytes, lanes."""
+    return (offsets[:, None] + np.arange(0, nbytes, element)).ravel(), element, np.repeat(lanes, nbytes // element)
+
+
 class GlobalRaces:
     def __init__(self, kernel):
         self.active = not any(_synchronises_ctas(instruction) for instruction in kernel.instructions)
@@ -53,22 +58,29 @@ class GlobalRaces:
         count = max(nbytes // self.granule, 1)
         return (offsets[:, None] // self.granule + np.arange(count)) if count > 1 else offsets[:, None] // self.granule
 
-    def read(self, machine, buffer, offsets, nbytes, lanes):
+    def read(self, machine, buffer, offsets, nbytes, lanes, element=None):
+        """Accesses of `nbytes`; conflicts are reported in accesses of `element` bytes, where given."""
         writer, reader = self._state(buffer)
         granules, unit = self._granules(offsets, nbytes), machine.unit[lanes][:, None]
         other = (writer[granules] != 0) & (writer[granules] != unit)
         if other.any():
+            if element and element < nbytes:
+                return self.read(machine, buffer, *_split(offsets, nbytes, element, lanes))
             self._report(machine, buffer, offsets, lanes, other.any(axis=1), "reads", "writes")
         before = reader[granules]
         reader[granules] = np.where((before == 0) | (before == unit), unit, _SEVERAL)
 
-    def write(self, machine, buffer, offsets, nbytes, lanes, rows):
+    def write(self, machine, buffer, offsets, nbytes, lanes, rows, element=None):
+        """Like `read`, of the bytes `rows`."""
         writer, reader = self._state(buffer)
         granules, unit = self._granules(offsets, nbytes), machine.unit[lanes][:, None]
         changes = (buffer.gather(offsets, nbytes) != rows).any(axis=1)
         for state, verb in ((writer, "writes"), (reader, "reads")):
             other = ((state[granules] != 0) & (state[granules] != unit)).any(axis=1) & changes
             if other.any():
+                if element and element < nbytes:
+                    split = _split(offsets, nbytes, element, lanes)
+                    return self.write(machine, buffer, *split, np.ascontiguousarray(rows).reshape(-1, element))
                 self._report(machine, buffer, offsets, lanes, other, "changes", verb)
                 break
         writer[granules] = unit

@@ -4,6 +4,7 @@ The 128-byte descriptor is opaque in the PTX ISA. CuTe DSL writes it in its host
 the code that nvidia-cutlass-dsl 4.8.1 generates. Bits without a known meaning stop the run.
 """
 
+import functools
 import struct
 from dataclasses import dataclass
 
@@ -64,8 +65,10 @@ class TensorMap:
         return struct.pack("<16Q", *words, *[0] * 8)
 
     @staticmethod
+    @functools.lru_cache(maxsize=256)
     def decode(data):
-        words = struct.unpack("<16Q", bytes(data))
+        """The map in these 128 bytes."""
+        words = struct.unpack("<16Q", data)
         flags = words[1] & 0xFFFFFFFF
         element = flags >> 7 & 15
         halved = element == _PAIRS
@@ -99,25 +102,40 @@ def swizzled(addresses, width):
     return addresses ^ (((addresses >> 7) & chunks) << 4) if chunks else addresses
 
 
-def _elements(tensor_map, coordinates, shared_address):
-    """Per element of the box: global address, whether inside the tensor, shared address."""
-    size, rank = tensor_map.element_bytes, len(tensor_map.dims)
-    grids = np.meshgrid(*(np.arange(extent, dtype=np.int64) for extent in reversed(tensor_map.box)), indexing="ij")[
-        ::-1
-    ]
-    inside = np.ones(grids[0].shape, dtype=bool)
-    address = np.full(grids[0].shape, tensor_map.address, dtype=np.int64)
-    for axis in range(rank):
-        position = grids[axis] + int(coordinates[axis])
-        inside &= (position >= 0) & (position < tensor_map.dims[axis])
-        address += position * (size if axis == 0 else tensor_map.strides[axis - 1])
-    linear = shared_address + size * np.arange(inside.size, dtype=np.int64)
-    return address.ravel(), inside.ravel(), swizzled(linear, tensor_map.swizzle)
+def _piece_bytes(tensor_map, coordinates, shared_address):
+    """16 where the box consists of 16-byte pieces, each inside or outside of the tensor as a whole; else an element."""
+    size = tensor_map.element_bytes
+    row, first, end = (size * value for value in (tensor_map.box[0], coordinates[0], tensor_map.dims[0]))
+    aligned = 16 % size == 0 and not (row | first | shared_address) % 16
+    return 16 if aligned and (end % 16 == 0 or first + row <= end) else size
+
+
+@functools.lru_cache(maxsize=64)
+def _grid(box, strides, size, piece):
+    """Of each piece of a box: its address relative to the first one's, and its coordinates there, innermost first."""
+    axes = [np.arange(extent, dtype=np.int64) for extent in box]
+    axes[0] = axes[0][:: piece // size]
+    grids = [grid.ravel() for grid in np.meshgrid(*reversed(axes), indexing="ij")[::-1]]
+    return sum(grid * stride for grid, stride in zip(grids, (size, *strides), strict=True)), grids
+
+
+def _pieces(tensor_map, coordinates, shared_address, piece):
+    """Per `piece` bytes of the box: global address, whether inside the tensor, shared address."""
+    size, dims, box = tensor_map.element_bytes, tensor_map.dims, tensor_map.box
+    relative, grids = _grid(box, tensor_map.strides, size, piece)
+    corner = zip(coordinates, (size, *tensor_map.strides), strict=False)
+    address = relative + (tensor_map.address + sum(at * stride for at, stride in corner))
+    inside = np.ones(len(relative), dtype=bool)
+    for axis, at in enumerate(coordinates[: len(dims)]):
+        if at < 0 or at + box[axis] > dims[axis]:
+            inside &= (grids[axis] >= -at) & (grids[axis] < dims[axis] - at)
+    linear = shared_address + piece * np.arange(len(relative), dtype=np.int64)
+    return address, inside, swizzled(linear, tensor_map.swizzle)
 
 
 def _read_map(machine, lane, address):
     row = load(machine, "generic", np.array([address], dtype=np.uint64), np.array([lane]), 128, align=64)
-    tensor_map = TensorMap.decode(row[0])
+    tensor_map = TensorMap.decode(row.tobytes())
     if LOCAL_WINDOW <= int(address) < PARAMETER_WINDOW:
         message = (
             "a tensor map in local memory: it must be a __grid_constant__, constant or global (PTX ISA, tensormap)"
@@ -147,11 +165,11 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
     mask = _values(machine, operands[3], "b16") if multicast else None
 
     def step(lanes):
-        done = {}
-        for lane in lanes.index:
-            index = np.array([lane])
-            at, start = tuple(int(c[lane]) for c in coordinates), int(shared_of(index)[0])
-            key = (int(map_of(index)[0]), at, start, int(lane) // 32)
+        done, index = {}, lanes.index
+        boxes = zip(*(values[index].tolist() for values in coordinates), strict=True)
+        places = map_of(index).tolist(), shared_of(index).tolist(), barrier_of(index).tolist() if to_shared else index
+        for lane, at, where, start, barrier in zip(index.tolist(), boxes, *places, strict=True):
+            key = (where, at, start, lane // 32)
             if key in done and not to_shared and not reduction:
                 # Lanes of a warp that store the same box: once is enough, but each lane waits for its own group.
                 share_bulk_read(machine, done[key], lane)
@@ -159,7 +177,7 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
             if key in done:
                 _several_issue(machine, lane, reduction)
             done[key] = lane
-            tensor_map = _read_map(machine, lane, key[0])
+            tensor_map = _read_map(machine, lane, where)
             if tensor_map.halved:
                 if at[0] % 2:
                     raise mods.unsupported("an odd coordinate of 4-bit elements")
@@ -172,7 +190,7 @@ def bind_tensor(machine, instruction, mods: Modifiers, reduces):
                 machine.find("misaligned", message, int(lane), start)
             if to_shared:
                 ranks = mask[lane] if multicast else None
-                _load(machine, lane, tensor_map, at, start, int(barrier_of(index)[0]), ranks, pair)
+                _load(machine, lane, tensor_map, at, start, barrier, ranks, pair)
             else:
                 _store(machine, lane, tensor_map, at, start, reduction)
 
@@ -193,16 +211,19 @@ def _spans(offsets, size):
     return offsets, size
 
 
-def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair):
-    size = tensor_map.element_bytes
-    addresses, inside, targets = _elements(tensor_map, coordinates, start & ((1 << CTA_SHIFT) - 1))
-    data = np.zeros((len(addresses), size), dtype=np.uint8)
-    if tensor_map.fill_nan:
-        data[:] = 0xFF
+def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, piece=None):
+    element, start_offset = tensor_map.element_bytes, start & ((1 << CTA_SHIFT) - 1)
+    size = piece or _piece_bytes(tensor_map, coordinates, start_offset)
+    addresses, inside, targets = _pieces(tensor_map, coordinates, start_offset, size)
+    data = np.full((len(addresses), size), 0xFF if tensor_map.fill_nan else 0, dtype=np.uint8)
     if inside.any():
         chosen = np.flatnonzero(inside)
         lanes = np.full(len(chosen), lane)
         parts, outside = machine.memory.locate(addresses[chosen].astype(np.uint64), lanes, size)
+        if size != element and (
+            len(outside) or any(b.pending is not None or b.unwritten(o, size) is not None for b, _, o in parts)
+        ):  # findings tell elements
+            return _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, element)
         report_outside(
             machine, "global", addresses[chosen].astype(np.uint64), lanes, outside, size, "a tensor copy reads"
         )
@@ -215,7 +236,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair):
                     int(lane),
                 )
             if machine.global_races.active:
-                machine.global_races.read(machine, buffer, offsets, size, lanes[positions])
+                machine.global_races.read(machine, buffer, offsets, size, lanes[positions], element)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, size, "a tensor copy reads")
             data[chosen[positions]] = buffer.gather(offsets, size)
     base = start & ~((1 << CTA_SHIFT) - 1)
@@ -229,10 +250,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair):
         barriers = [b & ~(1 << CTA_SHIFT) | barrier & 1 << CTA_SHIFT for b in barriers]
     _check_signal(machine, lane, start, barrier, pair)
     for window, signal in zip(destinations, barriers, strict=True):
-        absolute = (targets | window).astype(np.uint64)
-        offsets = shared_offsets(
-            machine, "shared", absolute, np.full(len(absolute), lane), size, "a tensor copy writes"
-        )
+        offsets = _box_offsets(machine, lane, targets | window, size, element, "a tensor copy writes")
         if (offsets < 0).any():
             continue
         machine.shared.buffer.scatter(offsets, data)
@@ -247,6 +265,16 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair):
     counters["global_bytes_read"] = counters.get("global_bytes_read", 0) + int(inside.sum()) * size
 
 
+def _box_offsets(machine, lane, addresses, size, element, verb):
+    """shared_offsets of the pieces of a box; what is outside is reported in elements."""
+    parts, outside = machine.shared.locate(addresses, np.full(len(addresses), lane), size)
+    if not len(outside):
+        return parts[0][2]
+    addresses = (addresses[:, None] + np.arange(0, size, element)).ravel()
+    lanes = np.full(len(addresses), lane)
+    return shared_offsets(machine, "shared", addresses.astype(np.uint64), lanes, element, verb)
+
+
 def _check_signal(machine, lane, start, barrier, pair):
     target, signal = (int(address) >> CTA_SHIFT for address in (start, barrier))
     if target != signal and (target ^ 1 != signal or not pair):
@@ -255,10 +283,13 @@ def _check_signal(machine, lane, start, barrier, pair):
 
 
 def _store(machine, lane, tensor_map, coordinates, start, reduction):
-    size = tensor_map.element_bytes
-    addresses, inside, sources = _elements(tensor_map, coordinates, start & ((1 << CTA_SHIFT) - 1))
-    absolute = (sources | (start & ~((1 << CTA_SHIFT) - 1))).astype(np.uint64)
-    offsets = shared_offsets(machine, "shared", absolute, np.full(len(absolute), lane), size, "a tensor copy reads")
+    element, start_offset = tensor_map.element_bytes, start & ((1 << CTA_SHIFT) - 1)
+    size = element if reduction else _piece_bytes(tensor_map, coordinates, start_offset)
+    addresses, inside, sources = _pieces(tensor_map, coordinates, start_offset, size)
+    if size != element and not _plain(machine, lane, addresses[inside], sources[inside] | start - start_offset, size):
+        size = element  # findings tell elements
+        addresses, inside, sources = _pieces(tensor_map, coordinates, start_offset, size)
+    offsets = _box_offsets(machine, lane, sources | start - start_offset, size, element, "a tensor copy reads")
     if (offsets < 0).any():
         return
     bulk_read(machine, lane, _spans(offsets, size))
@@ -278,13 +309,23 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
     for buffer, positions, there, _ in parts:
         rows = data[positions]
         if machine.global_races.active:
-            machine.global_races.write(machine, buffer, there, size, lanes[positions], rows)
+            machine.global_races.write(machine, buffer, there, size, lanes[positions], rows, element)
         machine.lifetimes.dependent(buffer, lanes[positions], there, size, "a tensor copy writes")
         if reduction:
             rows = _reduce(reduction, tensor_map.element, buffer.gather(there, size), rows)
         buffer.scatter(there, rows)
     counters = machine.report.counters
     counters["global_bytes_written"] = counters.get("global_bytes_written", 0) + data.size
+
+
+def _plain(machine, lane, addresses, sources, size):
+    """Whether a store of these pieces stays inside, reads what was written, and may begin whenever it likes."""
+    lanes = np.full(len(addresses), lane)
+    parts, outside = machine.memory.locate(addresses.astype(np.uint64), lanes, size)
+    if len(outside) or any(buffer.pending is not None for buffer, *_ in parts):
+        return False
+    parts, outside = machine.shared.locate(sources, lanes, size)
+    return not len(outside) and all(buffer.unwritten(offsets, size) is None for buffer, _, offsets in parts)
 
 
 _REDUCERS = {
