@@ -179,7 +179,7 @@ TILE_M, STAGES, TILES = 64, 2, DIM // 64  # query rows of a CTA; stages; tiles o
 BLOCKS, KEPT = DIM // 16, 16  # k-blocks of q k^T and those whose q stays in registers
 THREADS, REGISTERS = 512, {"output": 160, "load": 64}  # score keeps the 128 that each thread starts with
 SIGNAL = 23  # EDIT: the k-block after whose end P V may start
-CHUNK = 8  # tokens that a warp loads at once
+CHUNK, CHUNKS = 8, 2  # tokens that a warp loads at once, and how often for its quarter of a page
 HIGHEST = 1024.0  # of a thread's 16 weights exp2(S - peak): far from the overflow of float16
 HUGE = 1e38  # the most that a peak may be: a score of infinity then weighs infinity, and lse is not NaN
 OVERHEAD = 2  # EDIT: what a piece costs beside its pages, in pages
@@ -206,12 +206,12 @@ def _arrive(bars, kind: cutlass.Constexpr, ring):
         cute.arch.mbarrier_arrive(bars + kind + ring.index)
 
 
-def _prepare(bars, atoms, ctas):
+def _prepare(bars, atoms):
     """Fetch the TMA descriptors and set the mbarriers to the warps that arrive at them."""
     for atom in atoms:
         cpasync.prefetch_descriptor(atom)
     with cute.arch.elect_one():
-        for kind, arrivals in ((LANDED, 4), (SCORED, 4), (WEIGHTED, 4), (FREE, 8 * ctas)):
+        for kind, arrivals in ((LANDED, 4), (SCORED, 4), (WEIGHTED, 4), (FREE, 8)):
             for stage in range(STAGES):
                 cute.arch.mbarrier_init(bars + kind + stage, arrivals)
     cute.arch.mbarrier_init_fence()
@@ -257,10 +257,6 @@ def _widen(word, scale):
 
 
 class MlaDecodeFp8:
-    def __init__(self, ctas):
-        """`ctas` of a cluster score the same pages for other query rows: each widens its share of the tokens."""
-        self.ctas, self.chunks = ctas, PAGE // (4 * CHUNK * ctas)
-
     @cute.jit
     def __call__(self, mQ: cute.Tensor, mKV: cute.Tensor, mTable: cute.Tensor, mLength: cute.Tensor, mO: cute.Tensor,
                  mLse: cute.Tensor, mPieces: cute.Tensor, mPieceLse: cute.Tensor, mSplit: cute.Tensor,
@@ -274,7 +270,7 @@ class MlaDecodeFp8:
             *_tma(store, mPieces, layout_k.inner, 4), mKV, mTable, mLength, mLse, mPieceLse, mSplit,
             scale_log2, layout_k, layout_q,
         ).launch(grid=(cute.ceil_div(mO.shape[1], TILE_M), mSplit.shape[0], 1), block=(THREADS, 1, 1),
-                 cluster=(self.ctas, 1, 1) if self.ctas > 1 else None, min_blocks_per_mp=1, stream=stream)
+                 min_blocks_per_mp=1, stream=stream)
         splits = cutlass.min(mLength.shape[0], mSplit.shape[0])
         team = 16 if mSplit.shape[0] > 16 * splits else 4 if mSplit.shape[0] > 2 * splits else 1
         self.combine(mPieces, mPieceLse, mSplit, mO, mLse, team).launch(
@@ -290,16 +286,16 @@ class MlaDecodeFp8:
         smem = cutlass.memory.SmemAllocator()
         sK = smem.allocate_tensor(self.dtype, layout_k.outer, 1024, swizzle=layout_k.inner)  # (PAGE, DIM, STAGES)
         sQ = smem.allocate_tensor(self.dtype, layout_q.outer, 1024, swizzle=layout_q.inner)  # (TILE_M, 320, 1)
-        sRaw = smem.allocate_tensor(Uint8, cute.make_layout((CHUNK * TOKEN, self.chunks, 4)), 16)
+        sRaw = smem.allocate_tensor(Uint8, cute.make_layout((CHUNK * TOKEN, CHUNKS, 4)), 16)
         sShrink = smem.allocate_tensor(Float32, cute.make_layout((TILE_M, STAGES)), 16)
         sNote = smem.allocate_tensor(Int32, cute.make_layout((4, STAGES)), 16)
         sPlan = smem.allocate_tensor(Int32, cute.make_layout((COST + 1, 4)), 16)
-        bars = smem.allocate_array(Int64, RAW + self.chunks * 4)
+        bars = smem.allocate_array(Int64, RAW + CHUNKS * 4)
         cute.arch.griddepcontrol_launch_dependents()
         if warp_idx == 12:
-            _prepare(bars, (tma_q, tma_o, tma_p), self.ctas)
+            _prepare(bars, (tma_q, tma_o, tma_p))
         if warp_idx < 4:
-            self.meet()
+            cute.arch.sync_threads()
             self.score(mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2)
         elif warp_idx >= 12:
             cute.arch.setmaxregister_decrease(REGISTERS["load"])
@@ -307,7 +303,7 @@ class MlaDecodeFp8:
             self.load(tma_q, tQs, tQg, mKV, mTable, mLength, mSplit, sK, sRaw[None, None, warp_idx - 12], sNote,
                       sPlan[None, warp_idx - 12], bars, warp_idx - 12)
         else:
-            self.meet()
+            cute.arch.sync_threads()
             cute.arch.setmaxregister_increase(REGISTERS["output"])
             block, half = cute.arch.block_idx()[0], warp_idx // 4 - 1
             t = cute.arch.thread_idx()[0] % 128
@@ -363,27 +359,9 @@ class MlaDecodeFp8:
                         cute.arch.cp_async_bulk_commit_group()
                         cute.arch.cp_async_bulk_wait_group(0, read=True)
                 _arrive(bars, FREE, ring)
-                if const_expr(self.ctas > 1):
-                    with cute.arch.elect_one():
-                        cute.arch.mbarrier_arrive(bars + FREE + ring.index, self.peer())
                 ring.advance()
                 _wait(bars, WEIGHTED, ring)
                 flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
-        if const_expr(self.ctas > 1):
-            self.meet()  # nobody leaves while the other CTA arrives at its mbarriers
-
-    @cute.jit
-    def meet(self):
-        """Wait for all threads of the CTA or of its cluster."""
-        if const_expr(self.ctas > 1):
-            cute.arch.cluster_arrive()
-            cute.arch.cluster_wait()
-        else:
-            cute.arch.sync_threads()
-
-    @cute.jit
-    def peer(self):
-        return cute.arch.block_in_cluster_idx()[0] ^ 1
 
     @cute.jit
     def schedule(self, mLength, mSplit, sPlan, is_first):
@@ -478,31 +456,29 @@ class MlaDecodeFp8:
     def load(self, tma_q, tQs, tQg, mKV, mTable, mLength, mSplit, sK, sRaw, sNote, sPlan, bars, warp):
         """A warp's share of every page, from the cache to the stages. Warp 0 also writes notes and loads queries."""
         token, part = cute.arch.lane_idx() % 8, cute.arch.lane_idx() // 8  # 8 tokens meet no bank twice on either side
-        full, first = bars + RAW + warp * self.chunks, warp * self.chunks
-        if const_expr(self.ctas > 1):
-            first += cute.arch.block_in_cluster_idx()[0] * (4 * self.chunks)
+        full, first = bars + RAW + warp * CHUNKS, warp * CHUNKS
         raw, steps = cute.recast_ptr(sRaw.iterator, dtype=Int32), (TOKEN // 4, CHUNK * TOKEN // 4)
-        sValue = cute.make_tensor(raw, cute.make_layout((4, 4, DIM_V // 64, CHUNK, self.chunks), stride=(
+        sValue = cute.make_tensor(raw, cute.make_layout((4, 4, DIM_V // 64, CHUNK, CHUNKS), stride=(
             1, 4, 16, *steps)))
         sScale = cute.make_tensor(cute.recast_ptr(raw, dtype=Float32) + SCALES // 4, cute.make_layout(
-            (DIM_V // GROUP, CHUNK, self.chunks), stride=(1, *steps)))
-        sRope = cute.make_tensor(raw + ROPE // 4, cute.make_layout((4, 8, CHUNK, self.chunks), stride=(1, 4, *steps)))
+            (DIM_V // GROUP, CHUNK, CHUNKS), stride=(1, *steps)))
+        sRope = cute.make_tensor(raw + ROPE // 4, cute.make_layout((4, 8, CHUNK, CHUNKS), stride=(1, 4, *steps)))
         sWide = cute.make_tensor(cute.recast_ptr(sK.iterator, cute.make_swizzle(0, 4, 3), Int32), cute.make_layout(
             (4, 8, PAGE, TILES, STAGES), stride=(1, 4, 32, 32 * PAGE, PAGE * DIM // 2)))  # swizzled by hand
         value, wide = cute.make_rmem_tensor((4, 2), Int32), cute.make_rmem_tensor((4, 2), Int32)
         scale, note = cute.make_rmem_tensor(DIM_V // GROUP, Float32), cute.make_rmem_tensor(4, Int32)
         ring, turn = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, STAGES), Int32(0)
         with cute.arch.elect_one():
-            for chunk in cutlass.range_constexpr(self.chunks):
+            for chunk in cutlass.range_constexpr(CHUNKS):
                 cute.arch.mbarrier_init(full + chunk, 1)
         cute.arch.mbarrier_init_fence()
         cute.arch.sync_warp()
         self.schedule(mLength, mSplit, sPlan, warp == 0)
         page, flags, keys, b, piece = self.next_page(mTable, mLength, mSplit, sPlan, warp)
         if flags != STOP:
-            for chunk in cutlass.range_constexpr(self.chunks):
+            for chunk in cutlass.range_constexpr(CHUNKS):
                 self.fetch(mKV, sRaw, full, page, first, chunk)
-        self.meet()  # from here on, a warp needs the others
+        cute.arch.sync_threads()  # from here on, a warp needs the others
         while flags != STOP:
             note[KEYS], note[SEQUENCE], note[SLOT] = keys, b, piece
             if flags & QUERY != 0:
@@ -519,8 +495,7 @@ class MlaDecodeFp8:
             note[FLAGS] = flags & LAST
             page, flags, next_keys, b, piece = self.next_page(mTable, mLength, mSplit, sPlan, warp)
             _wait(bars, FREE, ring)
-            landed = bars + LANDED + ring.index
-            for chunk in cutlass.range_constexpr(self.chunks):
+            for chunk in cutlass.range_constexpr(CHUNKS):
                 row = (first + chunk) * CHUNK + token
                 cute.arch.mbarrier_wait(full + chunk, turn)
                 cute.autovec_copy(sScale[None, token, chunk], scale)
@@ -538,11 +513,11 @@ class MlaDecodeFp8:
                         words = _widen(value[i, tile % 2], scale[tile // 2])
                         wide[i % 2 * 2, i // 2], wide[i % 2 * 2 + 1, i // 2] = words
                     for i in cutlass.range_constexpr(2):
-                        self.put(wide[None, i], sWide[None, (part * 2 + i) ^ token, row, tile, ring.index], landed)
+                        cute.autovec_copy(wide[None, i], sWide[None, (part * 2 + i) ^ token, row, tile, ring.index])
                 for i in cutlass.range_constexpr(2):
                     cute.autovec_copy(sRope[None, part + 4 * i, token, chunk], value[None, i])
                 for i in cutlass.range_constexpr(2):
-                    self.put(value[None, i], sWide[None, (part + 4 * i) ^ token, row, TILES - 1, ring.index], landed)
+                    cute.autovec_copy(value[None, i], sWide[None, (part + 4 * i) ^ token, row, TILES - 1, ring.index])
                 cute.arch.sync_warp()
                 if flags != STOP:
                     self.fetch(mKV, sRaw, full, page, first, chunk)
@@ -551,10 +526,7 @@ class MlaDecodeFp8:
             with cute.arch.elect_one():
                 if warp == 0:
                     cute.autovec_copy(note, sNote[None, ring.index])
-                if const_expr(self.ctas > 1):
-                    cute.arch.mbarrier_arrive_and_expect_tx(landed, self.chunks * CHUNK * DIM * 2)
-                else:
-                    cute.arch.mbarrier_arrive(landed)
+                cute.arch.mbarrier_arrive(bars + LANDED + ring.index)
             ring.advance()
             keys, turn = next_keys, turn ^ 1
         _wait(bars, FREE, ring)
@@ -564,14 +536,6 @@ class MlaDecodeFp8:
             if warp == 0:
                 cute.autovec_copy(note, sNote[None, ring.index])
             cute.arch.mbarrier_arrive(bars + LANDED + ring.index)
-
-    @cute.jit
-    def put(self, words, destination, landed):
-        """Store 16 bytes in this CTA, and in the other one of a cluster, whose mbarrier counts them."""
-        cute.autovec_copy(words, destination)
-        if const_expr(self.ctas > 1):
-            cute.arch.store_async_dsmem(destination.iterator, (words[0], words[1], words[2], words[3]), landed,
-                                        self.peer())
 
     @cute.jit
     def score(self, mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2):
@@ -613,8 +577,6 @@ class MlaDecodeFp8:
             else:
                 tries = Int32(0)
                 while tries < 2:
-                    if const_expr(self.ctas > 1):
-                        cute.arch.fence_view_async_shared()  # for what the other CTA sent
                     warpgroup.fence()
                     kept.set(warpgroup.Field.ACCUMULATE, False)
                     rest.set(warpgroup.Field.ACCUMULATE, True)
@@ -751,8 +713,8 @@ class MlaDecodeFp8:
 
 
 @functools.cache
-def _launcher(ctas):
-    """The compiled launch for a cluster size; every extent is a run-time value."""
+def _launcher():
+    """The compiled launch; every extent is a run-time value."""
     dtype = cutlass.BFloat16
     batch, rows, pages, width, heads, s_q, slots, parts = (cute.sym_int() for _ in range(8))
     any_step, step = cute.sym_int64, functools.partial(cute.sym_int64, divisibility=8)
@@ -762,10 +724,9 @@ def _launcher(ctas):
                                 assumed_align=4 if element in (Float32, Int32) else 16)
 
     compiled = cute.compile(
-        MlaDecodeFp8(ctas), fake(dtype, (batch, rows, DIM), step(), step()),
+        MlaDecodeFp8(), fake(dtype, (batch, rows, DIM), step(), step()),
         fake(Uint8, (pages, PAGE * TOKEN), any_step(divisibility=16)), fake(Int32, (batch, width), any_step()),
-        fake(Int32, (batch,)),
-        fake(dtype, (batch, rows, DIM_V), step(), DIM_V),
+        fake(Int32, (batch,)), fake(dtype, (batch, rows, DIM_V), step(), DIM_V),
         fake(Float32, (batch, heads, s_q), any_step(), any_step()), fake(dtype, (slots, rows, DIM_V), step(), DIM_V),
         fake(Float32, (slots, rows), any_step()), fake(Int32, (parts, 2), 2), Float32(1.0),
         make_fake_stream(use_tvm_ffi_env_stream=True), options="--enable-tvm-ffi")
@@ -821,11 +782,10 @@ def kernel_fn(q, kv_cache, block_table, cache_seqlens, softmax_scale=DIM**-0.5):
     out, lse = q.new_empty(batch, s_q, heads, DIM_V), q.new_empty(batch, heads, s_q, dtype=torch.float32)
     if batch == 0:
         return out, lse
-    blocks = -(-rows // TILE_M)
-    parts = min(max(_multiprocessors(q.device) // blocks, 1), MOST_PARTS)
+    parts = min(max(_multiprocessors(q.device) // -(-rows // TILE_M), 1), MOST_PARTS)
     pieces, piece_lse = q.new_empty(2 * parts, rows, DIM_V), q.new_empty(2 * parts, rows, dtype=torch.float32)
     split = q.new_empty(parts, 2, dtype=torch.int32)
-    _launcher(1 if blocks % 2 else 2)(
+    _launcher()(
         q.view(batch, rows, DIM), kv_cache.view(torch.uint8).flatten(1), block_table, cache_seqlens,
         out.view(batch, rows, DIM_V), lse, pieces, piece_lse, split, softmax_scale / LN_2)
     return out, lse

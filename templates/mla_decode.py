@@ -151,33 +151,20 @@ LN_2 = math.log(2.0)
 # --- Device ----------------------------------------------------------------------------------------------------------
 
 
-@cute.jit
-def _wait(bars, kind: cutlass.Constexpr, ring):
+def _wait(bars, kind, ring):
     cute.arch.mbarrier_wait(bars + kind + ring.index, ring.phase)
 
 
-@cute.jit
-def _arrive(bars, kind: cutlass.Constexpr, ring):
+def _arrive(bars, kind, ring):
     """One arrival per warp, when all its lanes are done."""
     cute.arch.sync_warp()
     with cute.arch.elect_one():
         cute.arch.mbarrier_arrive(bars + kind + ring.index)
 
 
-def _prepare(bars, atoms):
-    """Fetch the TMA descriptors and set the mbarriers to the warps that arrive at them; LANDED counts bytes."""
-    for atom in atoms:
-        cpasync.prefetch_descriptor(atom)
-    with cute.arch.elect_one():
-        for kind, arrivals in ((LANDED, 1), (SCORED, 4), (WEIGHTED, 4), (FREE, 8)):
-            for stage in range(STAGES):
-                cute.arch.mbarrier_init(bars + kind + stage, arrivals)
-    cute.arch.mbarrier_init_fence()
-
-
-def _write(words, values):
-    for index, value in values.items():
-        words[index] = value
+def _pages(length):
+    """Pages of a sequence: an empty one has a page without tokens, so that somebody stores its zeros."""
+    return cutlass.max(cute.ceil_div(length, PAGE), 1)
 
 
 def _rows_of(acc):
@@ -239,12 +226,19 @@ class MlaDecode:
         block, page = cute.arch.block_idx()[0], Int32(0)
         tQs, tQg = _partition(tma_q, gQ, sK, TILES, block, 0)
         tKs, tKg = _partition(tma_k, gK, sK, TILES, 0, 0)
+        load = functools.partial(
+            self.load, tma_q, tQs, tQg, tma_k, tKs, tKg, mTable, mLength, mSplit, sNote, sPlan, bars)
         if warp_idx == 4:  # the loader needs nobody to begin
-            _prepare(bars, (tma_q, tma_k, tma_o, tma_p))
+            for atom in (tma_q, tma_k, tma_o, tma_p):
+                cpasync.prefetch_descriptor(atom)
+            with cute.arch.elect_one():
+                for kind, warps in ((LANDED, 1), (SCORED, 4), (WEIGHTED, 4), (FREE, 8)):  # LANDED counts bytes, too
+                    for stage in cutlass.range_constexpr(STAGES):
+                        cute.arch.mbarrier_init(bars + kind + stage, warps)
+            cute.arch.mbarrier_init_fence()
             self.schedule(mLength, mSplit, sPlan)
             for stage in cutlass.range(STAGES, unroll=1):
-                page = self.load(tma_q, tQs, tQg, tma_k, tKs, tKg, mTable, mLength, mSplit, sNote, sPlan, bars, stage,
-                                 page)
+                page = load(stage, page)
         cute.arch.sync_threads()
         cute.arch.griddepcontrol_launch_dependents()
         if warp_idx < 4:
@@ -252,75 +246,78 @@ class MlaDecode:
             self.score(mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2)
         else:
             cute.arch.setmaxregister_decrease(REGISTERS["output"])
-            half = warp_idx // 4 - 1
-            t = cute.arch.thread_idx()[0] % 128
-            row = t // 32 * 16 + t % 32 // 4
-            group = pipeline.NamedBarrier(barrier_id=2 + half, num_threads=128)
-            pv = sm90.make_trivial_tiled_mma(self.dtype, self.dtype, OperandMajorMode.K, OperandMajorMode.MN, Float32,
-                                             (1, 1, 1), tiler_mn=(TILE_M, DIM_V // 2))
-            thr, one = pv.get_slice(t), pv.get_slice(0)
-            sVt = cute.composition(sK, cute.make_ordered_layout((DIM, PAGE, STAGES), order=(1, 0, 2)))
-            tCrV = pv.make_fragment_B(one.partition_B(cute.local_tile(sVt, (DIM_V // 2, PAGE), (half, 0, None))))
-            tCrP = pv.make_fragment_A(one.partition_A(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None))))
-            acc = cute.make_rmem_tensor(thr.partition_shape_C((TILE_M, DIM_V // 2)), Float32)
-            acc.fill(0.0)
-            rO = _rows_of(acc)
-            save = cute.make_tiled_copy_C(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype), pv)
-            tO = save.get_slice(t).partition_D(cute.local_tile(sK, (TILE_M, DIM_V // 2), (0, half, None)))
-            words = cute.make_tensor(cute.recast_ptr(sK.iterator, dtype=Int32), cute.make_layout(
-                (4, 8, PAGE, TILES, STAGES), stride=(1, 4, 32, 32 * PAGE, PAGE * DIM // 2)))  # swizzled within a row
-            tOs, tOg = _partition(tma_o, gO, sK, 4, block, half)
-            tPs, tPg = _partition(tma_p, gP, sK, 4, block, half)
-            ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
-            _wait(bars, WEIGHTED, ring)
-            flags, is_first = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index]), Boolean(True)
-            while flags != STOP:
-                if flags != QUERY:
-                    shrink0, shrink1 = sShrink[row, ring.index], sShrink[row + 8, ring.index]
-                    if cute.arch.vote_any_sync(shrink0 != 1.0 or shrink1 != 1.0):
-                        rO[0, None].store(rO[0, None].load() * shrink0)
-                        rO[1, None].store(rO[1, None].load() * shrink1)
-                    keys = sNote[KEYS, ring.index]
-                    if keys < PAGE:  # zero the rows of v that hold no token, for 0 * NaN is NaN
-                        for i in cutlass.range(cutlass.max(keys, 0) * 32 + t, PAGE * 32, 128, unroll=1):
-                            words[None, i % 8, i // 32, half * 4 + i // 8 % 4, ring.index].fill(0)
-                        cute.arch.fence_view_async_shared()
-                        group.arrive_and_wait()
-                    ahead = ring.clone()
-                    ahead.advance()
-                    if flags != LAST and cute.arch.mbarrier_test_wait(bars + LANDED + ahead.index, ahead.phase):
-                        _wait(bars, SCORED, ahead)
-                    warpgroup.fence()
-                    pv.set(warpgroup.Field.ACCUMULATE, not is_first)
-                    for k in cutlass.range_constexpr(PAGE // 16):
-                        cute.gemm(pv, acc, tCrP[None, None, k, ring.index], tCrV[None, None, k, ring.index], acc)
-                        pv.set(warpgroup.Field.ACCUMULATE, True)
-                    warpgroup.commit_group()
-                    warpgroup.wait_group(0)
-                is_first = flags == QUERY
-                if flags == LAST:
-                    group.arrive_and_wait()  # the other warps' products have read v too
-                    rounded = cute.make_rmem_tensor_like(acc, self.dtype)
-                    rounded.store(acc.load().to(self.dtype))
-                    cute.copy(save, save.retile(rounded), tO[None, None, None, ring.index])
+            self.output(tma_o, gO, tma_p, gP, sK, sShrink, sNote, bars, load, page)
+
+    @cute.jit
+    def output(self, tma_o, gO, tma_p, gP, sK, sShrink, sNote, bars, load, page):
+        warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        block, half = cute.arch.block_idx()[0], warp_idx // 4 - 1
+        t = cute.arch.thread_idx()[0] % 128
+        row = t // 32 * 16 + t % 32 // 4
+        group = pipeline.NamedBarrier(barrier_id=2 + half, num_threads=128)
+        pv = sm90.make_trivial_tiled_mma(self.dtype, self.dtype, OperandMajorMode.K, OperandMajorMode.MN, Float32,
+                                         (1, 1, 1), tiler_mn=(TILE_M, DIM_V // 2))
+        thr, one = pv.get_slice(t), pv.get_slice(0)
+        sVt = cute.composition(sK, cute.make_ordered_layout((DIM, PAGE, STAGES), order=(1, 0, 2)))
+        tCrV = pv.make_fragment_B(one.partition_B(cute.local_tile(sVt, (DIM_V // 2, PAGE), (half, 0, None))))
+        tCrP = pv.make_fragment_A(one.partition_A(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None))))
+        acc = cute.make_rmem_tensor(thr.partition_shape_C((TILE_M, DIM_V // 2)), Float32)
+        acc.fill(0.0)
+        rO = _rows_of(acc)
+        save = cute.make_tiled_copy_C(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype), pv)
+        tO = save.get_slice(t).partition_D(cute.local_tile(sK, (TILE_M, DIM_V // 2), (0, half, None)))
+        words = cute.make_tensor(cute.recast_ptr(sK.iterator, dtype=Int32), cute.make_layout(
+            (4, 8, PAGE, TILES, STAGES), stride=(1, 4, 32, 32 * PAGE, PAGE * DIM // 2)))  # swizzled within a row
+        tOs, tOg = _partition(tma_o, gO, sK, 4, block, half)
+        tPs, tPg = _partition(tma_p, gP, sK, 4, block, half)
+        ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
+        _wait(bars, WEIGHTED, ring)
+        flags, is_first = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index]), Boolean(True)
+        while flags != STOP:
+            if flags != QUERY:
+                shrink0, shrink1 = sShrink[row, ring.index], sShrink[row + 8, ring.index]
+                if cute.arch.vote_any_sync(shrink0 != 1.0 or shrink1 != 1.0):
+                    rO[0, None].store(rO[0, None].load() * shrink0)
+                    rO[1, None].store(rO[1, None].load() * shrink1)
+                keys = sNote[KEYS, ring.index]
+                if keys < PAGE:  # zero the rows of v that hold no token, for 0 * NaN is NaN
+                    for i in cutlass.range(cutlass.max(keys, 0) * 32 + t, PAGE * 32, 128, unroll=1):
+                        words[None, i % 8, i // 32, half * 4 + i // 8 % 4, ring.index].fill(0)
                     cute.arch.fence_view_async_shared()
                     group.arrive_and_wait()
-                    if warp_idx % 4 == 0:
-                        b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
-                        if slot < 0:
-                            cute.copy(tma_o, tOs[None, ring.index], tOg[None, b])
-                        else:
-                            cute.copy(tma_p, tPs[None, ring.index], tPg[None, slot])
-                        cute.arch.cp_async_bulk_commit_group()
-                        cute.arch.cp_async_bulk_wait_group(0, read=True)
-                _arrive(bars, FREE, ring)
-                if warp_idx == 4:
-                    _wait(bars, FREE, ring)
-                    page = self.load(tma_q, tQs, tQg, tma_k, tKs, tKg, mTable, mLength, mSplit, sNote, sPlan, bars,
-                                     ring.index, page)
-                ring.advance()
-                _wait(bars, WEIGHTED, ring)
-                flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
+                ahead = ring.clone()
+                ahead.advance()
+                if flags != LAST and cute.arch.mbarrier_test_wait(bars + LANDED + ahead.index, ahead.phase):
+                    _wait(bars, SCORED, ahead)
+                warpgroup.fence()
+                for k in cutlass.range_constexpr(PAGE // 16):
+                    pv.set(warpgroup.Field.ACCUMULATE, k > 0 or not is_first)
+                    cute.gemm(pv, acc, tCrP[None, None, k, ring.index], tCrV[None, None, k, ring.index], acc)
+                warpgroup.commit_group()
+                warpgroup.wait_group(0)
+            is_first = flags == QUERY
+            if flags == LAST:
+                group.arrive_and_wait()  # the other warps' products have read v too
+                rounded = cute.make_rmem_tensor_like(acc, self.dtype)
+                rounded.store(acc.load().to(self.dtype))
+                cute.copy(save, save.retile(rounded), tO[None, None, None, ring.index])
+                cute.arch.fence_view_async_shared()
+                group.arrive_and_wait()
+                if warp_idx % 4 == 0:
+                    b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
+                    if slot < 0:
+                        cute.copy(tma_o, tOs[None, ring.index], tOg[None, b])
+                    else:
+                        cute.copy(tma_p, tPs[None, ring.index], tPg[None, slot])
+                    cute.arch.cp_async_bulk_commit_group()
+                    cute.arch.cp_async_bulk_wait_group(0, read=True)
+            _arrive(bars, FREE, ring)
+            if warp_idx == 4:
+                _wait(bars, FREE, ring)
+                page = load(ring.index, page)
+            ring.advance()
+            _wait(bars, WEIGHTED, ring)
+            flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
 
     @cute.jit
     def schedule(self, mLength, mSplit, sPlan):
@@ -334,11 +331,9 @@ class MlaDecode:
         begin, end = lane * share, cutlass.min(lane * share + share, batch)
         pages, longest = Int32(0), Int32(1)
         for b in cutlass.range(begin, end, unroll=4):
-            count = cutlass.max(cute.ceil_div(mLength[b], PAGE), 1)
-            pages += count
-            longest = cutlass.max(longest, count)
-        longest = cute.arch.warp_reduction_max(longest)
-        pages = cute.arch.warp_reduction_sum(pages)
+            pages += _pages(mLength[b])
+            longest = cutlass.max(longest, _pages(mLength[b]))
+        longest, pages = cute.arch.warp_reduction_max(longest), cute.arch.warp_reduction_sum(pages)
         extra, cost = Int32(OVERHEAD), Int32(0)
         size = cute.ceil_div(pages + batch * OVERHEAD, parts)
         even = cute.ceil_div(batch, parts) * (longest + OVERHEAD)
@@ -351,20 +346,20 @@ class MlaDecode:
         low = cute.arch.block_idx()[1] * size
         mine = Int32(0)
         for b in cutlass.range(begin, end, unroll=4):
-            mine += cutlass.max(cutlass.max(cute.ceil_div(mLength[b], PAGE), 1) + extra, cost)
+            mine += cutlass.max(_pages(mLength[b]) + extra, cost)
         upto = mine
         for step in cutlass.range_constexpr(5):
             below = cute.arch.shuffle_sync_up(upto, 1 << step)
             upto += below if lane >= 1 << step else 0
         upto, start, before = upto - mine, Int32(0), Int32(0)
         for b in cutlass.range(begin, end, unroll=4):
-            upto += cutlass.max(cutlass.max(cute.ceil_div(mLength[b], PAGE), 1) + extra, cost)
+            upto += cutlass.max(_pages(mLength[b]) + extra, cost)
             if upto <= low:
                 start, before = upto, before + 1
         start, before = cute.arch.warp_reduction_max(start), cute.arch.warp_reduction_sum(before)
         if lane == 0:
-            _write(sPlan, {NEXT: before, START: start, LOW: low, HIGH: low + size, PAGE_NOW: 0, PAGE_END: 0, LENGTH: 0,
-                           PIECE: -1, EXTRA: extra, COST: cost})
+            for word, value in zip(range(COST + 1), (before, start, low, low + size, 0, 0, 0, -1, extra, cost)):
+                sPlan[word] = value
             if cute.arch.block_idx()[0] == 0:
                 mSplit[cute.arch.block_idx()[1], 0] = -1
         cute.arch.sync_warp()
@@ -381,7 +376,7 @@ class MlaDecode:
             j, end = Int32(0), Int32(0)
             while j >= end and b < mLength.shape[0] and start < high:
                 length = mLength[b]
-                count = cutlass.max(cute.ceil_div(length, PAGE), 1)  # an empty sequence has one page without tokens
+                count = _pages(length)
                 j, end = cutlass.max(low - start - extra, 0), cutlass.min(high - start - extra, count)
                 start += cutlass.max(count + extra, sPlan[COST])
                 b += 1
@@ -397,16 +392,15 @@ class MlaDecode:
         landed = bars + LANDED + stage
         cute.arch.sync_warp()
         with cute.arch.elect_one():
-            _write(sPlan, {NEXT: b, PAGE_NOW: following, PAGE_END: end, LENGTH: length, START: start, PIECE: piece})
+            sPlan[NEXT], sPlan[PAGE_NOW], sPlan[PAGE_END] = b, following, end
+            sPlan[LENGTH], sPlan[START], sPlan[PIECE] = length, start, piece
             cute.autovec_copy(note, sNote[None, stage])
             cute.arch.mbarrier_arrive_and_expect_tx(landed, 0 if flags == STOP else PAGE * DIM * 2)
         if flags == QUERY:
             cute.copy(tma_q, tQg[None, b - 1], tQs[None, stage], tma_bar_ptr=landed)
         elif flags != STOP:
             cute.copy(tma_k, tKg[None, page], tKs[None, stage], tma_bar_ptr=landed)
-        page = Int32(0)
-        if following < end and length > 0:
-            page = mTable[b - 1, following]
+        page = mTable[b - 1, following] if following < end and length > 0 else Int32(0)
         cute.arch.sync_warp()
         return page
 
@@ -429,15 +423,13 @@ class MlaDecode:
         tQ, tQs = load.get_slice(t).partition_S(sK), save_q.get_slice(t).partition_D(sQ)
         tP = save_p.get_slice(t).partition_D(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None)))
         peak, total, shrink, sums = (cute.make_rmem_tensor(2, Float32) for _ in range(4))
-        is_first = Boolean(True)
-        ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
+        ring, is_first = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES), Boolean(True)
         _wait(bars, LANDED, ring)
         flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
         while flags != STOP:
             if flags == QUERY:
-                tQr = load.retile(rQ)
                 for k in cutlass.range_constexpr(KEPT):
-                    cute.copy(load, tQ[None, None, k, ring.index], tQr[None, None, k])
+                    cute.copy(load, tQ[None, None, k, ring.index], load.retile(rQ)[None, None, k])
                 for k in cutlass.range_constexpr(BLOCKS - KEPT):
                     rK = kept.make_fragment_A(kept.partition_shape_A((TILE_M, 16)))
                     cute.copy(load, tQ[None, None, KEPT + k, ring.index], load.retile(rK)[None, None, 0])
@@ -451,14 +443,13 @@ class MlaDecode:
                 tries = Int32(0)
                 while tries < 2:
                     warpgroup.fence()
-                    kept.set(warpgroup.Field.ACCUMULATE, False)
-                    rest.set(warpgroup.Field.ACCUMULATE, True)
                     for k in cutlass.range_constexpr(KEPT):
+                        kept.set(warpgroup.Field.ACCUMULATE, k > 0)
                         cute.gemm(kept, acc, rQ[None, None, k], tCrK[None, None, k, ring.index], acc)
-                        kept.set(warpgroup.Field.ACCUMULATE, True)
                         if const_expr(k == SIGNAL):
                             warpgroup.commit_group()
                     for k in cutlass.range_constexpr(BLOCKS - KEPT):
+                        rest.set(warpgroup.Field.ACCUMULATE, True)
                         cute.gemm(rest, acc, tCrQ[None, None, k, 0], tCrK[None, None, KEPT + k, ring.index], acc)
                     warpgroup.commit_group()
                     warpgroup.wait_group(1)
@@ -486,10 +477,8 @@ class MlaDecode:
                     is_high = tries == 0 and (sums[0] > HIGHEST or sums[1] > HIGHEST)
                     tries = 2 - cute.arch.inline_ptx(  # a barrier of the score warps: is it too high for any of them?
                         "{ .reg .pred p; setp.ne.s32 p, {$r0}, 0; barrier.cta.red.or.pred p, 1, 128, p;"
-                        "  selp.s32 {$w0}, 1, 0, p; }", write_only_types=[Int32],
-                        read_only_args=[Int32(is_high)])
-                for r in cutlass.range_constexpr(2):
-                    total[r] = total[r] * shrink[r] + sums[r]
+                        "  selp.s32 {$w0}, 1, 0, p; }", write_only_types=[Int32], read_only_args=[Int32(is_high)])
+                total.store(total.load() * shrink.load() + sums.load())
                 if flags == LAST:  # the last shrink and P carry 1 / total
                     b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
                     for r in cutlass.range_constexpr(2):
@@ -506,9 +495,8 @@ class MlaDecode:
                                 mLse[b, m % heads, m // heads] = lse * LN_2
                             else:
                                 mPieceLse[slot, m] = lse
-                for r in cutlass.range_constexpr(2):
-                    if t % 4 == 0:
-                        sShrink[row + 8 * r, ring.index] = shrink[r]
+                if t % 4 == 0:
+                    sShrink[row, ring.index], sShrink[row + 8, ring.index] = shrink[0], shrink[1]
                 rP = cute.make_rmem_tensor_like(acc, self.dtype)
                 rP.store(acc.load().to(self.dtype))
                 cute.copy(save_p, save_p.retile(rP), tP[None, None, None, ring.index])
@@ -533,9 +521,7 @@ class MlaDecode:
         cute.arch.griddepcontrol_wait()
         part, before = Int32(-1), Int32(0)
         for i in cutlass.range_constexpr(MOST_PARTS // 32):
-            is_split = Boolean(False)
-            if i * 32 + lane < parts:
-                is_split = mSplit[i * 32 + lane, 0] >= 0
+            is_split = mSplit[i * 32 + lane, 0] >= 0 if i * 32 + lane < parts else Boolean(False)
             votes = cute.arch.vote_ballot_sync(is_split)
             if is_split and before + cute.arch.popc(votes & ((1 << lane) - 1)) == n:
                 part = i * 32 + lane
@@ -548,8 +534,8 @@ class MlaDecode:
             for i in cutlass.range_constexpr(MOST_PARTS // 32):
                 if i * 32 + lane < pieces:
                     lses[i] = mPieceLse[part + i * 32 + lane + (parts if i * 32 + lane > 0 else 0), m]
-            top = cute.arch.warp_reduction_max(lses.load().reduce(cute.ReductionOp.MAX, -1e30, 0))
-            top = cute.arch.fmin(top, HUGE)
+            top = lses.load().reduce(cute.ReductionOp.MAX, -1e30, 0)
+            top = cute.arch.fmin(cute.arch.warp_reduction_max(top), HUGE)
             total = cute.math.exp2(lses.load() - top, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)
             total = cute.arch.warp_reduction_sum(total)
             inverse = cute.arch.rcp_approx(total) if total != 0.0 else Float32(0.0)
@@ -575,9 +561,7 @@ class MlaDecode:
                     rounded.store(acc[None, c].load().to(self.dtype))
                     cute.autovec_copy(rounded, cute.local_tile(mO[b, m, None], (8,), (c * 32 + lane,)))
                 if lane == 0:
-                    lse = -Float32.inf
-                    if total != 0.0:
-                        lse = top + cute.math.log2(total, fastmath=True)
+                    lse = top + cute.math.log2(total, fastmath=True) if total != 0.0 else -Float32.inf
                     mLse[b, m % heads, m // heads] = lse * LN_2
 
 
