@@ -200,9 +200,9 @@ class Barriers:
     def overwritten(self, offsets, nbytes):
         if not self.mbarriers or not len(offsets):
             return
-        first, end = int(offsets.min()), int(offsets.max()) + nbytes
-        near = [o for o in self.mbarriers if first < o + 8 and end > o]
-        for offset in [o for o in near if ((offsets < o + 8) & (offsets + nbytes > o)).any()]:
+        places, written = np.array(list(self.mbarriers)), np.sort(offsets)
+        nearest = written[np.minimum(np.searchsorted(written, places - nbytes, side="right"), len(written) - 1)]
+        for offset in places[(nearest < places + 8) & (nearest + nbytes > places)].tolist():
             self.machine.find(
                 "barrier-misuse",
                 f"overwrites the mbarrier at shared memory offset {offset % self.machine.shared.stride}",

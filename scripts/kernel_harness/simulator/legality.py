@@ -5,6 +5,7 @@ Programming Guide (13.0, "Technical Specifications per Compute Capability", "Thr
 Copies using TMA"), the CUDA driver API (cuTensorMapEncodeTiled) and the PTX ISA manual (9.0).
 """
 
+import functools
 from dataclasses import dataclass
 
 _GUIDE = "CUDA C++ Programming Guide, Technical Specifications per Compute Capability"
@@ -132,6 +133,7 @@ def _require_shared(module, launch, static_bytes, options, require):
         )
 
 
+@functools.lru_cache(maxsize=256)
 def tensor_map_problems(tensor_map):
     """Sentences that say what is wrong with a tensor map without interleave."""
     problems, inner = [], tensor_map.box[0] * tensor_map.element_bytes
@@ -160,7 +162,7 @@ def tensor_map_problems(tensor_map):
         not tensor_map.swizzle or inner <= tensor_map.swizzle,
         f"the inner side of a tensor map's box, {inner} bytes, exceeds its swizzle of {tensor_map.swizzle}",
     )
-    return problems
+    return tuple(problems)
 
 
 def descriptor_problem(descriptor, width):

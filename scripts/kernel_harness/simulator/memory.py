@@ -15,7 +15,8 @@ PARAMETER_WINDOW = 0x7F60_0000_0000_0000
 CTA_SHIFT = 24  # shared::cluster address = (rank of the CTA in its cluster) << 24 | offset
 
 
-_ALL_TRUE = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}  # as many mask bytes
+_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_ALL_TRUE = {size: int.from_bytes(b"\1" * size, "little") for size in _WORDS}  # as many bytes of a mask
 
 
 def _words(array, offsets, nbytes):
@@ -24,9 +25,9 @@ def _words(array, offsets, nbytes):
     Fewer, wider words are what makes indexing fast.
     """
     size = min(nbytes & -nbytes, 8)
-    if size > 1 and (array.ctypes.data | int(np.bitwise_or.reduce(offsets))) & (size - 1):
+    if size > 1 and int(np.bitwise_or.reduce(offsets)) & (size - 1):
         size = 1
-    words = array[: len(array) // size * size].view(f"u{size}")
+    words = array[: len(array) // size * size].view(_WORDS[size])
     first = (offsets // size if size > 1 else offsets)[:, None]
     return words, first + np.arange(nbytes // size) if nbytes > size else first
 

@@ -48,7 +48,7 @@ class Lanes:
         return self._whole_warps
 
     def where(self, condition):
-        return Lanes(self.mask & condition)
+        return Lanes(self.mask & condition, None if self.full else False)
 
     def __bool__(self):
         return bool(self.mask.any())

@@ -43,6 +43,7 @@ class Clocks:
         self.writer_atomic = np.zeros(size, dtype=bool)
         self.reader = np.full(size, -1, dtype=np.int32)  # last reading lane, -2 if several lanes of one warp read
         self.reader_clock = np.zeros((size, 3 * warps), dtype=np.int32)
+        self.was_read = np.zeros(size, dtype=bool)  # since the last write: only there are the two above of any use
         self.async_clock = np.zeros(self.columns, dtype=np.int32)
         self._mbarrier_columns = {}
 
@@ -161,6 +162,7 @@ class Clocks:
         column = self.own[lanes]
         clock = self.known[lanes, column]
         several = (self.reader_clock[granules, column] == clock) & (self.reader[granules] != lanes)
+        self.was_read[granules] = True
         self.reader_clock[granules, column] = clock
         self.reader[granules] = np.where(several, -2, lanes)
         lost = (self.reader[granules] != lanes) & (self.reader[granules] != -2)
@@ -178,8 +180,8 @@ class Clocks:
         if behind.any():
             kind = "write" if self.writer_column[granules[behind][0]] < self.warps else "asynchronous write issued"
             self._report(granules, lanes, behind, "writes", kind, self.writer[granules])
-        reads = self.reader_clock[granules]
-        if reads.any():
+        if self.was_read[granules].any():
+            reads = self.reader_clock[granules]
             late = reads > self.known[lanes, : 3 * self.warps]
             own = self.own[lanes]
             rows = np.arange(len(granules))
@@ -201,8 +203,9 @@ class Clocks:
         self.writer_clock[granules] = clock
         self.writer_time[granules] = self.time
         self.writer_atomic[granules] = atomic
-        self.reader_clock[granules] = 0
-        self.reader[granules] = -1
+        read = granules[self.was_read[granules]]
+        if len(read):
+            self.reader_clock[read], self.reader[read], self.was_read[read] = 0, -1, False
 
     # cp.async --------------------------------------------------------------------------------------------------
 
@@ -227,7 +230,7 @@ class Clocks:
             count = -(-nbytes // self.granule)
             first = np.sort(offsets // self.granule)
             granules = (first[:, None] + np.arange(count)).ravel()
-            return granules if (np.diff(first) >= count).all() else np.unique(granules)
+            return granules if (first[1:] - first[:-1] >= count).all() else np.unique(granules)
         return np.unique(
             np.concatenate(
                 [
@@ -255,6 +258,7 @@ class Clocks:
         else:
             self._check_fence(granules, issuer, what)
         clock = self.tick(column)
+        self.was_read[granules] = True
         self.reader_clock[granules, column] = clock
         return clock
 
