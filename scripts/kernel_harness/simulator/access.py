@@ -83,8 +83,8 @@ def _locate_generic(machine, addresses, lanes, nbytes):
 
 
 def _check_alignment(machine, addresses, lanes, nbytes):
-    wrong = np.flatnonzero(addresses & np.uint64(nbytes - 1))
-    if len(wrong):
+    if int(np.bitwise_or.reduce(addresses)) & (nbytes - 1):
+        wrong = np.flatnonzero(addresses & np.uint64(nbytes - 1))
         lane, address = int(lanes[wrong[0]]), int(addresses[wrong[0]])
         machine.find(
             "misaligned",

@@ -9,7 +9,7 @@ import numpy as np
 from . import ptx
 from .access import SPACES, address_reader, load, report_outside, store
 from .operands import NUMPY_TYPES, Modifiers
-from .synchronization import _values, mbarrier_offsets, shared_offsets
+from .synchronization import _values, mbarrier_offsets, shared_offset, shared_offsets
 
 _SHARED = ("shared", "shared::cta", "shared::cluster")
 
@@ -195,9 +195,12 @@ def multicast_targets(machine, lane, address, mask):
 
 def signalled(machine, lane, address, space="shared"):
     """(offset, mbarrier) that an asynchronous operation issued by `lane` signals; None where there is none."""
-    index = np.array([lane])
-    where = np.array([address], dtype=np.uint64)
-    offset = int(shared_offsets(machine, space, where, index, 8, "uses an mbarrier of")[0])
+    index, verb = np.array([lane]), "uses an mbarrier of"
+    if space.startswith("shared"):
+        offset = shared_offset(machine, address, lane, 8, verb)
+    else:
+        where = np.array([address], dtype=np.uint64)
+        offset = int(shared_offsets(machine, space, where, index, 8, verb)[0])
     if int(address) % 8:
         machine.find("misaligned", "an mbarrier must lie on a multiple of 8 bytes (PTX ISA, mbarrier)", int(lane))
     return None if offset < 0 else (offset, machine.barriers.get(offset, index))
@@ -217,10 +220,7 @@ def complete(machine, lane, mbarrier_address, nbytes, clock_of):
 def write_shared(machine, lane, address, data, mbarrier_address):
     """Bulk data (bytes along a list of (address, bytes) rows) arrives in shared memory and signals the mbarrier."""
     rows = np.ascontiguousarray(data)
-    index = np.array([lane])
-    offset = int(
-        shared_offsets(machine, "shared", np.array([address], dtype=np.uint64), index, len(rows), "copies to")[0]
-    )
+    offset = shared_offset(machine, address, lane, len(rows), "copies to")
     if offset < 0:
         return
     buffer = machine.shared.buffer

@@ -34,20 +34,24 @@ class Lifetimes:
         """A copy issued by `lane` writes there, at `clock` of the agent `column`."""
         slot = int(offset) // self.machine.shared.stride
         if self.several and slot != self.machine.slot_of[lane]:
-            self._record(*(np.array([value]) for value in (lane, slot, column, clock)))
+            rank = self.machine.shared_rank[slot * self.machine.lanes_per_cta]
+            if self.clocks.known[lane, self.clocks.start_column(rank)] == 0:
+                self._not_started(lane)
+            self.touched[slot, column] = max(self.touched[slot, column], clock)
+            self.places[slot, column] = int(lane), self.machine.current
 
     def _record(self, lanes, slots, columns, clocks):
         machine = self.machine
         started = self.clocks.known[lanes, self.clocks.start_column(machine.shared_rank[slots * machine.lanes_per_cta])]
         if (started == 0).any():
-            lane = int(lanes[np.flatnonzero(started == 0)[0]])
-            message = (
-                f"touches the memory of another CTA, which may not have started: no cluster barrier yet ({_DSMEM})"
-            )
-            machine.find("cluster-lifetime", message, lane)
+            self._not_started(int(lanes[np.flatnonzero(started == 0)[0]]))
         np.maximum.at(self.touched, (slots, columns), clocks)
         for index in np.unique(np.stack([slots, columns]), axis=1, return_index=True)[1]:
             self.places[int(slots[index]), int(columns[index])] = int(lanes[index]), machine.current
+
+    def _not_started(self, lane):
+        message = f"touches the memory of another CTA, which may not have started: no cluster barrier yet ({_DSMEM})"
+        self.machine.find("cluster-lifetime", message, int(lane))
 
     def exited(self, lanes):
         if self.several:

@@ -5,6 +5,7 @@ import numpy as np
 from . import ptx
 from .access import ORDERING, SCOPES, address_reader, locate, report_outside
 from .barriers import SomeLanes
+from .memory import CTA_SHIFT, SHARED_BASE
 from .operands import RESCHEDULE, Modifiers
 
 
@@ -86,6 +87,16 @@ def shared_offsets(machine, space, addresses, index, nbytes, verb):
         if shared:
             offsets[positions] = found
     return offsets
+
+
+def shared_offset(machine, address, lane, nbytes, verb):
+    """shared_offsets of one access by one lane to .shared; -1 outside."""
+    rank, offset = divmod(int(address), 1 << CTA_SHIFT)
+    offset -= SHARED_BASE
+    if 0 <= rank < machine.cluster_size and 0 <= offset <= machine.shared.nbytes - nbytes:
+        return (int(machine.first_slot[lane]) + rank) * machine.shared.stride + offset
+    addresses, lanes = np.array([address], dtype=np.uint64), np.array([lane])
+    return int(shared_offsets(machine, "shared", addresses, lanes, nbytes, verb)[0])
 
 
 def mbarrier_offsets(machine, space, addresses, index, waits=False):
