@@ -5,6 +5,7 @@ import lane_corpus
 import numpy as np
 import pytest
 from kernel_harness.simulator.coverage import unsupported
+from kernel_harness.simulator.parser import parse
 
 pytestmark = pytest.mark.cpu
 
@@ -16,6 +17,12 @@ def test_corpus_runs_without_findings(case):
     """Every kernel that is compared with a GPU is correct, so it must run clean."""
     _, report = lane_corpus.run_simulated(case)
     assert report.clean, "\n".join(map(str, report.findings))
+
+
+def test_a_text_is_parsed_once():
+    """Every launch asks for the module of its PTX: the parameters' sizes first, and then the instructions."""
+    text = f"{lane_corpus.HEADER}.visible .entry test()\n{{ret;\n}}\n"
+    assert parse(text) is parse(text)
 
 
 def result(instruction, kind, *inputs):

@@ -6,7 +6,7 @@ import kernel_harness.simulator
 import lane_corpus
 import numpy as np
 import pytest
-from kernel_harness.simulator import Profile, SimulationError, UnsupportedInstruction, machine
+from kernel_harness.simulator import Profile, SimulationError, UnsupportedInstruction, machine, tensor_copies
 from kernel_harness.simulator.tensor_copies import TensorMap
 from one_kernel import THREADS, expect, expect_clean, run, without
 
@@ -290,6 +290,39 @@ def test_tensor_copy_swizzle(swizzle):
 def test_tensor_copy_of_a_tensor_that_is_larger_than_its_memory():
     make = lambda out, source: TensorMap(source, 2, (32, 5), (128,), (32, 5)).encode()
     expect(tensor_lines(640), "out-of-bounds", 5, ["in (512 bytes)"], params=[make])
+
+
+_TENSOR_STORE = (
+    "mov.u64 w5, m0; cvta.param.u64 w5, w5; fence.proxy.async.shared::cta; bar.sync 0; "
+    "@q0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [w5, {0, 0}], [x10]; "
+    "@q0 cp.async.bulk.commit_group; @q0 cp.async.bulk.wait_group 0;"
+)
+
+
+@pytest.mark.parametrize(("words", "on_out", "lines", "options"), [
+    (["508 bytes"], False, tensor_lines(512), {"source_words": 127}),
+    (["reads 58 elements of out that nobody wrote"], True,
+     ["setp.lt.u32 q1, t, 99; @q1 st.global.b32 [w3], t; bar.sync 0;", *tensor_lines(512)], {}),
+    (["reads out + 20 bytes, which another CTA writes", "(2 times)"], True,
+     ["setp.eq.u32 q1, t, 5; @q1 st.global.b32 [w3], t; bar.sync 0;", *tensor_lines(512)],
+     {"grid": 2, "uninitialised_output": False}),
+    (["changes out + 20 bytes, which another CTA writes"], True,
+     ["mov.u32 x2, %ctaid.x; setp.eq.u32 q1, t, 5; selp.b32 x2, x2, 0, q1; add.u32 x1, x2, t; st.shared.b32 [x11], x1;",
+      _TENSOR_STORE], {"grid": 2}),
+    (["reads 58 elements of shared memory that nobody wrote"], True,
+     ["setp.lt.u32 q1, t, 99; @q1 st.shared.b32 [x11], t;", _TENSOR_STORE], {}),
+])  # fmt: skip
+def test_findings_of_tensor_copies_count_elements(monkeypatch, words, on_out, lines, options):
+    """Boxes are copied in pieces of 16 bytes: what goes wrong within one is told as if they went by elements."""
+    make = lambda out, source: TensorMap(out if on_out else source, 1, (64, 4), (128,), (64, 4)).encode()
+    assert tensor_copies._piece_bytes(TensorMap.decode(make(0, 0)), (0, 0), 0) == 16
+    report, out = run(lines, params=[make], **options)
+    monkeypatch.setattr(tensor_copies, "_piece_bytes", lambda tensor_map, *_: tensor_map.element_bytes)
+    by_element, out_by_element = run(lines, params=[make], **options)
+    assert report.findings == by_element.findings
+    assert report.counters == by_element.counters
+    assert (out == out_by_element).all()
+    assert any(all(word in str(finding) for word in words) for finding in report.findings), report.findings
 
 
 # Each CTA writes its own number at its place, and then at the places of CTAs that it cancels.
