@@ -1,6 +1,9 @@
 """PTX as data: modules, kernels, variables, instructions and operands."""
 
+import functools
+import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -102,6 +105,16 @@ class Kernel:
     directives: dict = field(default_factory=dict)  # reqntid, maxntid, ... -> ints
     returns: list = field(default_factory=list)  # return parameters, of a device function
 
+    @functools.cached_property
+    def registers_used(self):
+        """The names of the registers of each instruction: a set per instruction."""
+        return [register_names(instruction) for instruction in self.instructions]
+
+    @functools.cached_property
+    def times_named(self):
+        """Register name -> number of instructions that name it."""
+        return Counter(itertools.chain.from_iterable(self.registers_used))
+
 
 @dataclass
 class Module:
@@ -113,6 +126,25 @@ class Module:
     functions: dict = field(default_factory=dict)  # device functions that have a body
 
 
+def register_names(instruction):
+    """The names of all registers among its operands."""
+    found, stack = set(), list(instruction.operands)
+    while stack:
+        operand = stack.pop()
+        if isinstance(operand, Register):
+            found.add(operand.name)
+        elif isinstance(operand, Vector):
+            stack.extend(operand.items)
+        elif isinstance(operand, Pair):
+            stack.extend((operand.first, operand.second))
+        elif isinstance(operand, Negated):
+            found.add(operand.register.name)
+        elif isinstance(operand, Address):
+            stack.extend((operand.base, *operand.extra))
+    return found
+
+
+@functools.cache
 def type_bytes(name):
     """Bytes of a fundamental PTX type name such as `b32`; predicates count one."""
     if name == "pred":

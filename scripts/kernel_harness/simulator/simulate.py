@@ -1,7 +1,7 @@
 """The entry point: one launch of one kernel, from PTX text, launch parameters and memory to findings and counters."""
 
 import itertools
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +77,6 @@ class Program:
         for variable in variables.values():
             if variable.space in ("global", "const"):
                 self._initialise(variable, memory.find(self.globals[variable.name]))
-        self._registers = self._named = None
         self.shared_granule = self._granule()
         self.global_races = GlobalRaces(kernel)
         self._reported = {}
@@ -108,9 +107,7 @@ class Program:
         return smallest
 
     def registers_of(self, pc):
-        if self._registers is None:
-            self._registers = [_register_names(instruction) for instruction in self.kernel.instructions]
-        return self._registers[pc]
+        return self.kernel.registers_used[pc]
 
     def used_elements(self, instruction):
         """(first, last + 1) of the elements of a vector load that the kernel uses; all of them where that is unclear.
@@ -121,9 +118,8 @@ class Program:
         targets = operands[0].items if operands and isinstance(operands[0], ptx.Vector) else ()
         if instruction.opcode != "ld" or not targets:
             return 0, max(1, len(targets))
-        if self._named is None:
-            self._named = Counter(n for pc in range(len(self.kernel.instructions)) for n in self.registers_of(pc))
-        used = [position for position, target in enumerate(targets) if self._named[target.name] > 1]
+        named = self.kernel.times_named
+        used = [position for position, target in enumerate(targets) if named[target.name] > 1]
         return (used[0], used[-1] + 1) if used else (0, len(targets))
 
     def source(self, location):
@@ -142,23 +138,6 @@ class Program:
         elif len(report.findings) < MAX_FINDINGS:
             self._reported[key] = finding
             report.findings.append(finding)
-
-
-def _register_names(instruction):
-    found, stack = set(), list(instruction.operands)
-    while stack:
-        operand = stack.pop()
-        if isinstance(operand, ptx.Register):
-            found.add(operand.name)
-        elif isinstance(operand, ptx.Vector):
-            stack.extend(operand.items)
-        elif isinstance(operand, ptx.Pair):
-            stack.extend((operand.first, operand.second))
-        elif isinstance(operand, ptx.Negated):
-            found.add(operand.register.name)
-        elif isinstance(operand, ptx.Address):
-            stack.extend((operand.base, *operand.extra))
-    return found
 
 
 def _refused(program, launch, report):
