@@ -1,9 +1,8 @@
 """MLA decode on Hopper over an FP8 cache: a token takes 656 bytes instead of 1152 (FlashMLA's "FP8 with scale").
 
 Idea      templates/mla_decode.py with another loader: read that first. The tensor cores still multiply bfloat16, so a
-          fourth warpgroup widens what arrives, and the roles of the others stay. Where two CTAs need the same page for
-          different query rows (128 heads, for example) they form a cluster: each widens half of the tokens and stores
-          them in both. The cache is read in 0.57 of the bytes: that pays while bytes are the limit, at few heads.
+          fourth warpgroup widens what arrives, and the roles of the others stay. Only 0.57 of the bytes are read: that
+          pays while bytes are the limit, at few heads.
 
 Cache     A token, as FlashMLA documents it, pages of 64 tokens, dense:
 
@@ -13,9 +12,9 @@ Cache     A token, as FlashMLA documents it, pages of 64 tokens, dense:
 
 Roles     warps 0-3    score   16 of the 36 k-blocks of q in registers, the rest in shared memory
           warps 4-7    output  O[:, :256] in registers, and warps 8-11  O[:, 256:]
-          warps 12-15  load    each has a plan of its own, a quarter of the tokens of every page (an eighth in a
-                               cluster) and room for as many as they lie in the cache, filled by bulk copies: no warp
-                               waits for another. It reloads that room as soon as it has read it, for the next page
+          warps 12-15  load    each has a plan of its own, a quarter of the tokens of every page and room for as many
+                               as they lie in the cache, filled by bulk copies: no warp waits for another. It reloads
+                               that room as soon as it has read it, for the next page
 
 Ring      Two stages of 64 x 576, as nine tiles of 64 columns. The queries of a piece of work pass through them like a
           page, then its pages, the next queries, ..., STOP; a note beside each stage says which. Every item flips the
@@ -28,24 +27,24 @@ Ring      Two stages of 64 x 576, as nine tiles of 64 columns. The queries of a 
               last page   O[:, :256]      O[:, 256:]      P                           output over the v it consumed, TMA
               FREE        --              --              --            --            load writes the next item
 
-          load -LANDED-> score -SCORED, WEIGHTED-> output -FREE-> load. LANDED counts the four load warps of this CTA
-          and the bytes that the other one sends; FREE counts the output warps of both. What threads write and wgmma or
-          TMA read next needs fence_view_async_shared before the barrier, or behind it for what the other CTA sent.
+          load -LANDED-> score -SCORED, WEIGHTED-> output -FREE-> load. LANDED counts the four load warps, and
+          the bytes of queries. What threads write and wgmma or TMA read next needs fence_view_async_shared before the
+          barrier.
 
 Banks     A warp reads 16 bytes of 8 tokens at once: 656 is an odd multiple of 16, so they lie in all banks. It writes
           them into the 128-byte swizzle, 8 rows at once: all banks again. A token of no sequence becomes zero as it is
           read, for 0 * NaN is NaN in P V.
 
 Budget    Of a page in a CTA, by arithmetic, in cycles: 2176 of the tensor cores, but 2960 of shared memory at 128 bytes
-          each (2630 in a cluster; 1940 in the template). Widening issues about 900 instructions a warp, half of them
-          in a cluster. 512 threads cost part of it: ptxas refuses an instruction that needs more than 128 registers,
-          whatever setmaxregister grants, so P V is 64 x 128 twice and reads P twice as often, and score can keep no
-          more than 16 k-blocks of q (18 spill).
+          each (1940 in the template). Widening issues about 900 instructions a warp. 512 threads cost part of it: ptxas
+          refuses an instruction that needs more than 128 registers, whatever setmaxregister grants, so P V is 64 x 128
+          twice and reads P twice as often, and score can keep no more than 16 k-blocks of q (18 spill).
 
-Measured  H200 (results/h200-2026-11-22-1cc80f0-kernels.json): 407 TFLOP/s at 128x8192, 0.59 of templates/mla_decode.py
-          on a bfloat16 cache, and 0.94 at 128x4096 with 16 heads: it saves memory, not time. There the cluster costs:
-          594 us instead of 717 at 128x8192 with one CTA each (`_launcher(1)`). Integer shifts for the conversion save
-          nothing there, and 3 % with 16 heads.
+Measured  On an H200 as the variant `no_cluster`, the same machine code (results/h200-2026-11-22-1cc80f0-kernels.json):
+          594 us at 128x8192, 157 at 128x4096 with 16 heads; templates/mla_decode.py on a bfloat16 cache takes 421 and
+          148 there: it saves memory, not time. The file's own figures there are of a state in which the two CTAs of
+          128 heads formed a cluster, each widening half of the tokens for both (2630 cycles by the arithmetic above):
+          717 us, so it went. Integer shifts for the conversion saved nothing then, and 3 % with 16 heads.
 
 Requires  sm_90a; q in bfloat16; heads up to 128, s_q up to 4, pages of 64. Lengths are read on the device only: a CUDA
           graph may change them. A length must not exceed 64 * max_pages. A score beyond 1e7 may lose its weight to
@@ -116,7 +115,7 @@ TEST_CASES = {
     "rising": {"lengths": (2000, 200), "rise": 3.0},
     "odd blocks": {"lengths": (65, 1290), "heads": 96, "s_q": 2},
     "one block": {"lengths": (140,), "heads": 16},
-    "cluster": {"lengths": (66,), "s_q": 2, "heads": 64},
+    "two blocks": {"lengths": (66,), "s_q": 2, "heads": 64},
     "any scale": {"lengths": (129, 0, 31), "heads": 8, "is_ruled": False},
     "not finite": {"lengths": (70, 300), "heads": 4, "is_finite": False},
     "shared pages": {"lengths": (640, 1000, 2000), "is_shared": True},
@@ -193,33 +192,20 @@ LN_2 = math.log(2.0)
 # --- Device ----------------------------------------------------------------------------------------------------------
 
 
-@cute.jit
-def _wait(bars, kind: cutlass.Constexpr, ring):
+def _wait(bars, kind, ring):
     cute.arch.mbarrier_wait(bars + kind + ring.index, ring.phase)
 
 
-@cute.jit
-def _arrive(bars, kind: cutlass.Constexpr, ring):
+def _arrive(bars, kind, ring):
     """One arrival per warp, when all its lanes are done."""
     cute.arch.sync_warp()
     with cute.arch.elect_one():
         cute.arch.mbarrier_arrive(bars + kind + ring.index)
 
 
-def _prepare(bars, atoms):
-    """Fetch the TMA descriptors and set the mbarriers to the warps that arrive at them."""
-    for atom in atoms:
-        cpasync.prefetch_descriptor(atom)
-    with cute.arch.elect_one():
-        for kind, arrivals in ((LANDED, 4), (SCORED, 4), (WEIGHTED, 4), (FREE, 8)):
-            for stage in range(STAGES):
-                cute.arch.mbarrier_init(bars + kind + stage, arrivals)
-    cute.arch.mbarrier_init_fence()
-
-
-def _write(words, values):
-    for index, value in values.items():
-        words[index] = value
+def _pages(length):
+    """Pages of a sequence: an empty one has a page without tokens, so that somebody stores its zeros."""
+    return cutlass.max(cute.ceil_div(length, PAGE), 1)
 
 
 def _rows_of(acc):
@@ -293,7 +279,13 @@ class MlaDecodeFp8:
         bars = smem.allocate_array(Int64, RAW + CHUNKS * 4)
         cute.arch.griddepcontrol_launch_dependents()
         if warp_idx == 12:
-            _prepare(bars, (tma_q, tma_o, tma_p))
+            for atom in (tma_q, tma_o, tma_p):
+                cpasync.prefetch_descriptor(atom)
+            with cute.arch.elect_one():
+                for kind, warps in ((LANDED, 4), (SCORED, 4), (WEIGHTED, 4), (FREE, 8)):
+                    for stage in cutlass.range_constexpr(STAGES):
+                        cute.arch.mbarrier_init(bars + kind + stage, warps)
+            cute.arch.mbarrier_init_fence()
         if warp_idx < 4:
             cute.arch.sync_threads()
             self.score(mLse, mPieceLse, sK, sQ, sShrink, sNote, bars, scale_log2)
@@ -305,63 +297,67 @@ class MlaDecodeFp8:
         else:
             cute.arch.sync_threads()
             cute.arch.setmaxregister_increase(REGISTERS["output"])
-            block, half = cute.arch.block_idx()[0], warp_idx // 4 - 1
-            t = cute.arch.thread_idx()[0] % 128
-            row = t // 32 * 16 + t % 32 // 4
-            group = pipeline.NamedBarrier(barrier_id=2 + half, num_threads=128)
-            pv = sm90.make_trivial_tiled_mma(self.dtype, self.dtype, OperandMajorMode.K, OperandMajorMode.MN, Float32,
-                                             (1, 1, 1), tiler_mn=(TILE_M, DIM_V // 4))
-            thr, one = pv.get_slice(t), pv.get_slice(0)
-            sVt = cute.composition(sK, cute.make_ordered_layout((DIM, PAGE, STAGES), order=(1, 0, 2)))
-            tCrV = pv.make_fragment_B(one.partition_B(cute.local_tile(sVt, (DIM_V // 2, PAGE), (half, 0, None))))
-            tCrP = pv.make_fragment_A(one.partition_A(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None))))
-            acc = cute.make_rmem_tensor(thr.partition_shape_C((TILE_M, DIM_V // 2)), Float32)
-            acc.fill(0.0)
-            rO = _rows_of(acc)
-            save = cute.make_tiled_copy_C(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype), pv)
-            tO = save.get_slice(t).partition_D(cute.local_tile(sK, (TILE_M, DIM_V // 2), (0, half, None)))
-            tOs, tOg = _partition(tma_o, gO, sK, 4, block, half)
-            tPs, tPg = _partition(tma_p, gP, sK, 4, block, half)
-            ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
+            self.output(tma_o, gO, tma_p, gP, sK, sShrink, sNote, bars)
+
+    @cute.jit
+    def output(self, tma_o, gO, tma_p, gP, sK, sShrink, sNote, bars):
+        warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        block, half = cute.arch.block_idx()[0], warp_idx // 4 - 1
+        t = cute.arch.thread_idx()[0] % 128
+        row = t // 32 * 16 + t % 32 // 4
+        group = pipeline.NamedBarrier(barrier_id=2 + half, num_threads=128)
+        pv = sm90.make_trivial_tiled_mma(self.dtype, self.dtype, OperandMajorMode.K, OperandMajorMode.MN, Float32,
+                                         (1, 1, 1), tiler_mn=(TILE_M, DIM_V // 4))
+        thr, one = pv.get_slice(t), pv.get_slice(0)
+        sVt = cute.composition(sK, cute.make_ordered_layout((DIM, PAGE, STAGES), order=(1, 0, 2)))
+        tCrV = pv.make_fragment_B(one.partition_B(cute.local_tile(sVt, (DIM_V // 2, PAGE), (half, 0, None))))
+        tCrP = pv.make_fragment_A(one.partition_A(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None))))
+        acc = cute.make_rmem_tensor(thr.partition_shape_C((TILE_M, DIM_V // 2)), Float32)
+        acc.fill(0.0)
+        rO = _rows_of(acc)
+        save = cute.make_tiled_copy_C(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), self.dtype), pv)
+        tO = save.get_slice(t).partition_D(cute.local_tile(sK, (TILE_M, DIM_V // 2), (0, half, None)))
+        tOs, tOg = _partition(tma_o, gO, sK, 4, block, half)
+        tPs, tPg = _partition(tma_p, gP, sK, 4, block, half)
+        ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
+        _wait(bars, WEIGHTED, ring)
+        flags, is_first = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index]), Boolean(True)
+        while flags != STOP:
+            if flags != QUERY:
+                shrink0, shrink1 = sShrink[row, ring.index], sShrink[row + 8, ring.index]
+                if cute.arch.vote_any_sync(shrink0 != 1.0 or shrink1 != 1.0):
+                    rO[0, None].store(rO[0, None].load() * shrink0)
+                    rO[1, None].store(rO[1, None].load() * shrink1)
+                ahead = ring.clone()
+                ahead.advance()
+                if flags != LAST and cute.arch.mbarrier_test_wait(bars + LANDED + ahead.index, ahead.phase):
+                    _wait(bars, SCORED, ahead)
+                warpgroup.fence()
+                for k in cutlass.range_constexpr(PAGE // 16):
+                    pv.set(warpgroup.Field.ACCUMULATE, k > 0 or not is_first)
+                    cute.gemm(pv, acc, tCrP[None, None, k, ring.index], tCrV[None, None, k, ring.index], acc)
+                warpgroup.commit_group()
+                warpgroup.wait_group(0)
+            is_first = flags == QUERY
+            if flags == LAST:
+                group.arrive_and_wait()  # the other warps' products have read v too
+                rounded = cute.make_rmem_tensor_like(acc, self.dtype)
+                rounded.store(acc.load().to(self.dtype))
+                cute.copy(save, save.retile(rounded), tO[None, None, None, ring.index])
+                cute.arch.fence_view_async_shared()
+                group.arrive_and_wait()
+                if warp_idx % 4 == 0:
+                    b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
+                    if slot < 0:
+                        cute.copy(tma_o, tOs[None, ring.index], tOg[None, b])
+                    else:
+                        cute.copy(tma_p, tPs[None, ring.index], tPg[None, slot])
+                    cute.arch.cp_async_bulk_commit_group()
+                    cute.arch.cp_async_bulk_wait_group(0, read=True)
+            _arrive(bars, FREE, ring)
+            ring.advance()
             _wait(bars, WEIGHTED, ring)
-            flags, is_first = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index]), Boolean(True)
-            while flags != STOP:
-                if flags != QUERY:
-                    shrink0, shrink1 = sShrink[row, ring.index], sShrink[row + 8, ring.index]
-                    if cute.arch.vote_any_sync(shrink0 != 1.0 or shrink1 != 1.0):
-                        rO[0, None].store(rO[0, None].load() * shrink0)
-                        rO[1, None].store(rO[1, None].load() * shrink1)
-                    ahead = ring.clone()
-                    ahead.advance()
-                    if flags != LAST and cute.arch.mbarrier_test_wait(bars + LANDED + ahead.index, ahead.phase):
-                        _wait(bars, SCORED, ahead)
-                    warpgroup.fence()
-                    pv.set(warpgroup.Field.ACCUMULATE, not is_first)
-                    for k in cutlass.range_constexpr(PAGE // 16):
-                        cute.gemm(pv, acc, tCrP[None, None, k, ring.index], tCrV[None, None, k, ring.index], acc)
-                        pv.set(warpgroup.Field.ACCUMULATE, True)
-                    warpgroup.commit_group()
-                    warpgroup.wait_group(0)
-                is_first = flags == QUERY
-                if flags == LAST:
-                    group.arrive_and_wait()  # the other warps' products have read v too
-                    rounded = cute.make_rmem_tensor_like(acc, self.dtype)
-                    rounded.store(acc.load().to(self.dtype))
-                    cute.copy(save, save.retile(rounded), tO[None, None, None, ring.index])
-                    cute.arch.fence_view_async_shared()
-                    group.arrive_and_wait()
-                    if warp_idx % 4 == 0:
-                        b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
-                        if slot < 0:
-                            cute.copy(tma_o, tOs[None, ring.index], tOg[None, b])
-                        else:
-                            cute.copy(tma_p, tPs[None, ring.index], tPg[None, slot])
-                        cute.arch.cp_async_bulk_commit_group()
-                        cute.arch.cp_async_bulk_wait_group(0, read=True)
-                _arrive(bars, FREE, ring)
-                ring.advance()
-                _wait(bars, WEIGHTED, ring)
-                flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
+            flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
 
     @cute.jit
     def schedule(self, mLength, mSplit, sPlan, is_first):
@@ -375,11 +371,9 @@ class MlaDecodeFp8:
         begin, end = lane * share, cutlass.min(lane * share + share, batch)
         pages, longest = Int32(0), Int32(1)
         for b in cutlass.range(begin, end, unroll=4):
-            count = cutlass.max(cute.ceil_div(mLength[b], PAGE), 1)
-            pages += count
-            longest = cutlass.max(longest, count)
-        longest = cute.arch.warp_reduction_max(longest)
-        pages = cute.arch.warp_reduction_sum(pages)
+            pages += _pages(mLength[b])
+            longest = cutlass.max(longest, _pages(mLength[b]))
+        longest, pages = cute.arch.warp_reduction_max(longest), cute.arch.warp_reduction_sum(pages)
         extra, cost = Int32(OVERHEAD), Int32(0)
         size = cute.ceil_div(pages + batch * OVERHEAD, parts)
         even = cute.ceil_div(batch, parts) * (longest + OVERHEAD)
@@ -392,20 +386,20 @@ class MlaDecodeFp8:
         low = cute.arch.block_idx()[1] * size
         mine = Int32(0)
         for b in cutlass.range(begin, end, unroll=4):
-            mine += cutlass.max(cutlass.max(cute.ceil_div(mLength[b], PAGE), 1) + extra, cost)
+            mine += cutlass.max(_pages(mLength[b]) + extra, cost)
         upto = mine
         for step in cutlass.range_constexpr(5):
             below = cute.arch.shuffle_sync_up(upto, 1 << step)
             upto += below if lane >= 1 << step else 0
         upto, start, before = upto - mine, Int32(0), Int32(0)
         for b in cutlass.range(begin, end, unroll=4):
-            upto += cutlass.max(cutlass.max(cute.ceil_div(mLength[b], PAGE), 1) + extra, cost)
+            upto += cutlass.max(_pages(mLength[b]) + extra, cost)
             if upto <= low:
                 start, before = upto, before + 1
         start, before = cute.arch.warp_reduction_max(start), cute.arch.warp_reduction_sum(before)
         if lane == 0:
-            _write(sPlan, {NEXT: before, START: start, LOW: low, HIGH: low + size, PAGE_NOW: 0, PAGE_END: 0, LENGTH: 0,
-                           PIECE: -1, EXTRA: extra, COST: cost})
+            for word, value in zip(range(COST + 1), (before, start, low, low + size, 0, 0, 0, -1, extra, cost)):
+                sPlan[word] = value
             if is_first and cute.arch.block_idx()[0] == 0:
                 mSplit[cute.arch.block_idx()[1], 0] = -1
         cute.arch.sync_warp()
@@ -421,7 +415,7 @@ class MlaDecodeFp8:
             j, end = Int32(0), Int32(0)
             while j >= end and b < mLength.shape[0] and start < high:
                 length = mLength[b]
-                count = cutlass.max(cute.ceil_div(length, PAGE), 1)  # an empty sequence has one page without tokens
+                count = _pages(length)
                 j, end = cutlass.max(low - start - extra, 0), cutlass.min(high - start - extra, count)
                 start += cutlass.max(count + extra, sPlan[COST])
                 b += 1
@@ -434,12 +428,11 @@ class MlaDecodeFp8:
                     mSplit[part, 0], mSplit[part, 1] = b - 1, part + cute.ceil_div(count - end, high - low)
         if j + 1 == end:
             flags += LAST
-        page = Int32(0)
-        if j < end and length > 0:
-            page = mTable[b - 1, j]
+        page = mTable[b - 1, j] if j < end and length > 0 else Int32(0)
         cute.arch.sync_warp()
         with cute.arch.elect_one():
-            _write(sPlan, {NEXT: b, PAGE_NOW: j + 1, PAGE_END: end, LENGTH: length, START: start, PIECE: piece})
+            sPlan[NEXT], sPlan[PAGE_NOW], sPlan[PAGE_END] = b, j + 1, end
+            sPlan[LENGTH], sPlan[START], sPlan[PIECE] = length, start, piece
         cute.arch.sync_warp()
         return page, flags, length - j * PAGE, b - 1, piece
 
@@ -458,8 +451,7 @@ class MlaDecodeFp8:
         token, part = cute.arch.lane_idx() % 8, cute.arch.lane_idx() // 8  # 8 tokens meet no bank twice on either side
         full, first = bars + RAW + warp * CHUNKS, warp * CHUNKS
         raw, steps = cute.recast_ptr(sRaw.iterator, dtype=Int32), (TOKEN // 4, CHUNK * TOKEN // 4)
-        sValue = cute.make_tensor(raw, cute.make_layout((4, 4, DIM_V // 64, CHUNK, CHUNKS), stride=(
-            1, 4, 16, *steps)))
+        sValue = cute.make_tensor(raw, cute.make_layout((4, 4, DIM_V // 64, CHUNK, CHUNKS), stride=(1, 4, 16, *steps)))
         sScale = cute.make_tensor(cute.recast_ptr(raw, dtype=Float32) + SCALES // 4, cute.make_layout(
             (DIM_V // GROUP, CHUNK, CHUNKS), stride=(1, *steps)))
         sRope = cute.make_tensor(raw + ROPE // 4, cute.make_layout((4, 8, CHUNK, CHUNKS), stride=(1, 4, *steps)))
@@ -556,15 +548,13 @@ class MlaDecodeFp8:
         tQ, tQs = load.get_slice(t).partition_S(sK), save_q.get_slice(t).partition_D(sQ)
         tP = save_p.get_slice(t).partition_D(cute.local_tile(sK, (PAGE, 64), (0, TILES - 1, None)))
         peak, total, shrink, sums = (cute.make_rmem_tensor(2, Float32) for _ in range(4))
-        is_first = Boolean(True)
-        ring = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES)
+        ring, is_first = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, STAGES), Boolean(True)
         _wait(bars, LANDED, ring)
         flags = cute.arch.make_warp_uniform(sNote[FLAGS, ring.index])
         while flags != STOP:
             if flags == QUERY:
-                tQr = load.retile(rQ)
                 for k in cutlass.range_constexpr(KEPT):
-                    cute.copy(load, tQ[None, None, k, ring.index], tQr[None, None, k])
+                    cute.copy(load, tQ[None, None, k, ring.index], load.retile(rQ)[None, None, k])
                 for k in cutlass.range_constexpr(BLOCKS - KEPT):
                     rK = kept.make_fragment_A(kept.partition_shape_A((TILE_M, 16)))
                     cute.copy(load, tQ[None, None, KEPT + k, ring.index], load.retile(rK)[None, None, 0])
@@ -578,13 +568,12 @@ class MlaDecodeFp8:
                 tries = Int32(0)
                 while tries < 2:
                     warpgroup.fence()
-                    kept.set(warpgroup.Field.ACCUMULATE, False)
-                    rest.set(warpgroup.Field.ACCUMULATE, True)
                     for k in cutlass.range_constexpr(BLOCKS):
                         if const_expr(k < KEPT):
+                            kept.set(warpgroup.Field.ACCUMULATE, k > 0)
                             cute.gemm(kept, acc, rQ[None, None, k], tCrK[None, None, k, ring.index], acc)
-                            kept.set(warpgroup.Field.ACCUMULATE, True)
                         else:
+                            rest.set(warpgroup.Field.ACCUMULATE, True)
                             cute.gemm(rest, acc, tCrQ[None, None, k - KEPT, 0], tCrK[None, None, k, ring.index], acc)
                         if const_expr(k == SIGNAL):
                             warpgroup.commit_group()
@@ -614,10 +603,8 @@ class MlaDecodeFp8:
                     is_high = tries == 0 and (sums[0] > HIGHEST or sums[1] > HIGHEST)
                     tries = 2 - cute.arch.inline_ptx(  # a barrier of the score warps: is it too high for any of them?
                         "{ .reg .pred p; setp.ne.s32 p, {$r0}, 0; barrier.cta.red.or.pred p, 1, 128, p;"
-                        "  selp.s32 {$w0}, 1, 0, p; }", write_only_types=[Int32],
-                        read_only_args=[Int32(is_high)])
-                for r in cutlass.range_constexpr(2):
-                    total[r] = total[r] * shrink[r] + sums[r]
+                        "  selp.s32 {$w0}, 1, 0, p; }", write_only_types=[Int32], read_only_args=[Int32(is_high)])
+                total.store(total.load() * shrink.load() + sums.load())
                 if flags == LAST:  # the last shrink and P carry 1 / total
                     b, slot = sNote[SEQUENCE, ring.index], sNote[SLOT, ring.index]
                     for r in cutlass.range_constexpr(2):
@@ -634,9 +621,8 @@ class MlaDecodeFp8:
                                 mLse[b, m % heads, m // heads] = lse * LN_2
                             else:
                                 mPieceLse[slot, m] = lse
-                for r in cutlass.range_constexpr(2):
-                    if t % 4 == 0:
-                        sShrink[row + 8 * r, ring.index] = shrink[r]
+                if t % 4 == 0:
+                    sShrink[row, ring.index], sShrink[row + 8, ring.index] = shrink[0], shrink[1]
                 rP = cute.make_rmem_tensor_like(acc, self.dtype)
                 rP.store(acc.load().to(self.dtype))
                 cute.copy(save_p, save_p.retile(rP), tP[None, None, None, ring.index])
@@ -661,9 +647,7 @@ class MlaDecodeFp8:
         cute.arch.griddepcontrol_wait()
         part, before = Int32(-1), Int32(0)
         for i in cutlass.range_constexpr(MOST_PARTS // 32):
-            is_split = Boolean(False)
-            if i * 32 + lane < parts:
-                is_split = mSplit[i * 32 + lane, 0] >= 0
+            is_split = mSplit[i * 32 + lane, 0] >= 0 if i * 32 + lane < parts else Boolean(False)
             votes = cute.arch.vote_ballot_sync(is_split)
             if is_split and before + cute.arch.popc(votes & ((1 << lane) - 1)) == n:
                 part = i * 32 + lane
@@ -676,8 +660,8 @@ class MlaDecodeFp8:
             for i in cutlass.range_constexpr(MOST_PARTS // 32):
                 if i * 32 + lane < pieces:
                     lses[i] = mPieceLse[part + i * 32 + lane + (parts if i * 32 + lane > 0 else 0), m]
-            top = cute.arch.warp_reduction_max(lses.load().reduce(cute.ReductionOp.MAX, -1e30, 0))
-            top = cute.arch.fmin(top, HUGE)
+            top = lses.load().reduce(cute.ReductionOp.MAX, -1e30, 0)
+            top = cute.arch.fmin(cute.arch.warp_reduction_max(top), HUGE)
             total = cute.math.exp2(lses.load() - top, fastmath=True).reduce(cute.ReductionOp.ADD, 0.0, 0)
             total = cute.arch.warp_reduction_sum(total)
             inverse = cute.arch.rcp_approx(total) if total != 0.0 else Float32(0.0)
@@ -703,9 +687,7 @@ class MlaDecodeFp8:
                     rounded.store(acc[None, c].load().to(self.dtype))
                     cute.autovec_copy(rounded, cute.local_tile(mO[b, m, None], (8,), (c * 32 + lane,)))
                 if lane == 0:
-                    lse = -Float32.inf
-                    if total != 0.0:
-                        lse = top + cute.math.log2(total, fastmath=True)
+                    lse = top + cute.math.log2(total, fastmath=True) if total != 0.0 else -Float32.inf
                     mLse[b, m % heads, m // heads] = lse * LN_2
 
 

@@ -71,7 +71,7 @@ def test_planted_bugs_are_found_at_their_lines(rows):
     ("examples/gqa_decode.py", {"lengths": [500, 0, 3, 200], "capacity": 500, "heads": 6, "heads_kv": 2, "dim": 64},
      [1]),  # warps with several pairs
     ("examples/mla_decode_fp8.py", {"lengths": [70, 0, 3], "heads": 4, "is_viewed": True}, [1]),
-    ("examples/mla_decode_fp8.py", {"lengths": [70, 3], "heads": 64, "s_q": 2}, [2]),  # a cluster
+    ("examples/mla_decode_fp8.py", {"lengths": [70, 3], "heads": 64, "s_q": 2}, [2]),  # two blocks of rows
 ])  # fmt: skip
 def test_kernel_files_run_clean(path, case, machine):
     """Each file on a small case: no findings, and the result of reference_fn, to the output type's precision."""
