@@ -24,7 +24,7 @@ NOT_FOUND = "NVIDIA has no example of it; look in examples/ and references/recip
 
 def main(argv: list[str] | None = None) -> ExitCode:
     parser = cli.parser(__doc__)
-    parser.add_argument("word", nargs="?", metavar="WORD", help="part of a path (also an old one) or of what is taught")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="parts of a path (old ones, too) or of what is taught")
     parser.add_argument("--op", help="operation or topic: gemm, attention, mla, norm, epilogue, tma, pdl, ...")
     parser.add_argument("--arch", help="sm_80, sm_90a, sm_100a, sm_103a, sm_120a")
     parser.add_argument("--learning-path", metavar="NAME", help="A basics, B attention and MLA, C advanced, H Hopper")
@@ -37,10 +37,10 @@ def main(argv: list[str] | None = None) -> ExitCode:
     if options.learning_path:
         return _learning_path(options)
     options.op, options.arch = _operation(options.op), _arch(options.arch)
-    if not (options.word or options.op or options.arch):
+    if not (options.words or options.op or options.arch):
         topics = ", ".join(nvidia_examples.operations())
         raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
-    found = nvidia_examples.find(options.word, options.op, options.arch)
+    found = nvidia_examples.find(options.words, options.op, options.arch)
     rows = [(nvidia_examples.url(e["path"]), " ".join(e["archs"]), " ".join(e["ops"]), e["learn"]) for e in found]
     return _emit(options, rows, ("example", "archs", "operations", "teaches"), {"examples": found})
 

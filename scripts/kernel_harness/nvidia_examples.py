@@ -2,6 +2,7 @@
 
 import functools
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 SUFFIXES = (".py", ".ipynb")
@@ -18,20 +19,20 @@ def load() -> dict:
     return yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=loader)
 
 
-def find(word: str | None = None, op: str | None = None, arch: str | None = None) -> list[dict]:
+def find(words: Sequence[str] = (), op: str | None = None, arch: str | None = None) -> list[dict]:
     """Examples that match all that is given; those written for `arch` first, then what runs there as well."""
-    found = [example for example in load()["examples"] if _matches(example, word, op, arch)]
+    found = [example for example in load()["examples"] if _matches(example, words, op, arch)]
     return sorted(found, key=lambda example: bool(arch) and arch not in example["archs"])
 
 
-def _matches(example: dict, word: str | None, op: str | None, arch: str | None) -> bool:
+def _matches(example: dict, words: Sequence[str], op: str | None, arch: str | None) -> bool:
     texts = [example["path"], example["learn"], *example["ops"], *example.get("old", ())]
     chip = (arch or "").rstrip("af")
     runs = {name.rstrip("af") for name in example["archs"]} & {chip, "any", "sm_80"}  # sm_80 code runs on later GPUs
     return (
         (not op or op in example["ops"])
         and (not arch or bool(runs))
-        and (not word or any(word.lower() in text.lower() for text in texts))
+        and all(any(word.lower() in text.lower() for text in texts) for word in words)
     )
 
 

@@ -15,6 +15,7 @@ CASES = {
     "gemm_grouped.py": ["odd"],
     "gemm_fp8_block_scaled.py": ["odd"],
     "gemm_int4_weights.py": ["decode"],
+    "gemm_w8a8.py": ["odd"],
     "gemm_split_k.py": ["four_parts"],
 }
 
@@ -47,6 +48,9 @@ def refusals():
     def fp8(*shape):
         return torch.zeros(shape).to(torch.float8_e4m3fn)
 
+    def int8(*shape):
+        return torch.zeros(shape, dtype=torch.int8)
+
     x, packed, scales = load("gemm_int4_weights.py").get_inputs(m=3, n=72, k=256, device="cpu")
     one, rows, columns = torch.ones(1, 2), torch.ones(8, 2), torch.ones(2, 8).mT
     ends = torch.tensor([4, 4, 9], dtype=torch.int32)
@@ -74,6 +78,9 @@ def refusals():
         ("gemm_int4_weights.py", (x, packed[:1], scales), r"packed must be pack\(w\) of w \(72, 256\)"),
         ("gemm_int4_weights.py", (x[:, ::2].contiguous(), packed, scales), "packed must be"),
         ("gemm_int4_weights.py", (x, packed, scales), "on one CUDA device"),
+        ("gemm_w8a8.py", (bf16(8, 16), one[0], int8(2, 16), one[0]), r"scale_x must be \(8,\)"),
+        ("gemm_w8a8.py", (bf16(2, 16), one[0], int8(2, 16), one[0]), "must be one of .torch.int8"),
+        ("gemm_w8a8.py", (int8(2, 16), one[0], int8(2, 32), one[0]), "on one CUDA device"),
         ("gemm_split_k.py", (bf16(8, 8).float(), bf16(8, 8)), "must be bfloat16 or float16"),
         ("gemm_split_k.py", (bf16(8, 9), bf16(8, 9)), "pad the rows"),
         ("gemm_split_k.py", (bf16(8, 8), bf16(8, 16)), "a must be"),
@@ -89,16 +96,21 @@ def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
         load(example).kernel_fn(*arguments)
 
 
-@pytest.mark.parametrize("config", ["((128, 256), (2, 1), 4)", "((128, 176), (2, 1), 11)"])
-def test_fp8_clusters_waves_and_tiles_across_scale_blocks_are_right(config, tmp_path):
-    """On a shape that would get a small tile: the second CTA of a cluster has 8 rows, the last wave 56 columns."""
+@pytest.mark.parametrize(("name", "config", "case"), [
+    ("gemm_fp8_block_scaled", "((128, 256), (2, 1), 4)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
+    ("gemm_fp8_block_scaled", "((128, 176), (2, 1), 11)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
+    ("gemm_w8a8", "((128, 64), (2, 1))", '{"m": 136, "n": 72, "k": 144}'),
+    ("gemm_w8a8", "((64, 64), (1, 1), 4)", '{"m": 72, "n": 72, "k": 528}'),
+])  # fmt: skip
+def test_clusters_waves_tiles_across_scale_blocks_and_split_sums_are_right(name, config, case, tmp_path):
+    """On a shape that would get a small tile: the last CTA has 8 rows, the last wave 56 columns, a split one K tile."""
     kernel = tmp_path / "kernel.py"
     kernel.write_text(
         f"import sys\nsys.path.insert(0, {str(ROOT / 'examples')!r})\n"
-        "import gemm_fp8_block_scaled as example\n"
-        "from gemm_fp8_block_scaled import get_inputs, kernel_fn, reference_fn\n\n"
+        f"import {name} as example\n"
+        f"from {name} import get_inputs, kernel_fn, reference_fn\n\n"
         f"example.CONFIGS = (example.Config(*{config}),)\n"
-        'TEST_CASES = {"cluster": {"m": 136, "n": 184, "k": 144, "scales": "k"}}\n'
+        f'TEST_CASES = {{"cluster": {case}}}\n'
     )
     command = [sys.executable, ROOT / "scripts" / "verify_kernel.py", kernel, "--level", "quick", "--arch", "sm_90a"]
     run = subprocess.run([*command, "--case", "cluster"], capture_output=True, text=True, timeout=600)
@@ -140,3 +152,14 @@ def test_a_gemm_made_from_the_template_has_its_device_and_host_code(name):
 
     assert len(parts[0].splitlines()) > 200
     assert parts[0] == parts[1]
+
+
+def test_the_int8_gemm_is_the_template_with_integer_accumulators():
+    """Four lines of the device code differ, each in the type of its sums."""
+    files = (ROOT / path for path in ("templates/gemm_sm90.py", "examples/gemm_w8a8.py"))
+    parts = [path.read_text().partition("class Gemm:")[2].partition("def kernel_fn(")[0] for path in files]
+    template, example = (part.splitlines() for part in parts)
+
+    other = [(old, new) for old, new in zip(template, example, strict=True) if old != new]
+    assert len(other) == 4
+    assert [old.replace("Float32", "Int32") for old, _ in other] == [new for _, new in other]

@@ -30,6 +30,13 @@ def test_filters_by_operation_and_arch():
     assert not [example for example in answer["examples"] if example["archs"] == ["sm_100a"]]
 
 
+def test_each_of_several_words_must_be_there():
+    code, answer = _find("int8", "decode")
+
+    assert code == 0
+    assert [example["path"].rpartition("/")[2] for example in answer["examples"]] == ["mixed_input_fmha_decode.py"]
+
+
 @pytest.mark.parametrize("old", ["ampere/elementwise_add.py", "hopper/fmha.py", "blackwell/mla.py",
                                  "blackwell/epilogue/custom_epilogue_dense_gemm.py", "ampere/smem_allocator.py"])
 def test_finds_where_an_old_path_went(old):

@@ -1,0 +1,503 @@
+"""INT8 matrix product (W8A8), D = (X @ W^T) * scale_x * scale_w + bias, on Hopper (bound by the tensor cores).
+
+Idea      templates/gemm_sm90.py with int32 accumulators: products and sums of integers are exact, so the order of
+          summation, split K included, changes no bit. One float32 scale per row of X (a token) and one per row of W (an
+          output channel) are tensors of the epilogue, views with stride 0, as the bias is; the result is rounded once.
+Layout    Requires   as in the template, but int8 in and bfloat16 out, contiguous along K, as 8-bit WGMMA wants: an
+          operand that is not, or whose rows are no multiples of 16 bytes, is copied first. Sums saturate at 2^31, which
+          takes a K of 2^17 at least. Measured on no GPU yet.
+Edited    The template's marked places, the type of accumulators (Int32, four lines), its tables of dtypes.
+Verify    python scripts/verify_kernel.py examples/gemm_w8a8.py
+"""
+
+import functools
+import math
+import warnings
+from typing import NamedTuple
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import Float32, Int32, Int64, const_expr, pipeline
+from cutlass.block import block_copy
+from cutlass.cute.nvgpu import cpasync, warp, warpgroup
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+from cutlass.tensor_utils import LayoutEnum
+from cutlass.utils import sm90
+
+# --- Specification ---------------------------------------------------------------------------------------------------
+
+
+def reference_fn(x, scale_x, w, scale_w, bias=None):
+    wide = torch.promote_types(scale_x.dtype, torch.float32)
+    product = (x.double() @ w.double().mT).to(wide) * scale_x[:, None] * scale_w  # in float64 the integers are exact
+    product = product if bias is None else product + bias.to(wide)
+    return product if wide == torch.float64 else product.to(torch.bfloat16)
+
+
+def quantise(x):
+    """(int8 values, float32 scales) of a float matrix: one scale for each row, its largest magnitude over 127."""
+    scale = x.abs().amax(1).clamp_min(1e-12) / 127
+    return (x / scale[:, None]).round().to(torch.int8), scale
+
+
+def get_inputs(m=4096, n=4096, k=4096, has_bias=True, device="cuda"):
+    """X (m, k) int8, scale_x (m), W (n, k) int8, scale_w (n), bias (n) bfloat16 or None; X @ W^T is of order one."""
+    x, w = (torch.randn(rows, k, device=device) for rows in (m, n))
+    bias = torch.randn(n, dtype=torch.bfloat16, device=device) if has_bias else None
+    return [*quantise(x), *quantise(w * k**-0.5), bias]
+
+
+TEST_CASES = {
+    "tails": {"m": 70, "n": 136, "k": 272},
+    "one_row": {"m": 1, "n": 264, "k": 1040},
+    "odd": {"m": 33, "n": 77, "k": 145, "has_bias": False},
+    "short": {"m": 130, "n": 72, "k": 16},
+    "empty": {"m": 0, "n": 264, "k": 80},
+    "waves": {"m": 2000, "n": 3000, "k": 1040},
+}
+BENCH_CASES = {f"{m}x{n}x{k}": {"m": m, "n": n, "k": k} for m, n, k in (
+    (4096, 4096, 4096), (8192, 8192, 8192), (4096, 28672, 4096), (512, 4096, 14336), (64, 4096, 4096),
+    (1, 4096, 14336))}
+ARCHS = ("sm_90a",)
+EXPECT = {"sm_90a": {"IGMMA": ">0", "UTMALDG": ">0", "UTMASTG": ">0", "spill_bytes": 0}}
+
+
+def flops(x, scale_x, w, *_):
+    return 2 * x.numel() * w.shape[0]
+
+
+# --- Configuration ---------------------------------------------------------------------------------------------------
+
+DTYPES = {torch.int8: cutlass.Int8, torch.bfloat16: cutlass.BFloat16, torch.float16: cutlass.Float16,
+          torch.float32: cutlass.Float32}
+OUT_DTYPES = {torch.int8: torch.bfloat16}
+
+
+class Config(NamedTuple):
+    """tile: (M, N) of a CTA, M 64, 128 or 256. cluster: CTAs along (M, N) that share loads; split: CTAs that share the
+    K of a tile (one of the two is trivial). ctas: per SM. swap: exchange A and B."""
+
+    tile: tuple[int, int]
+    cluster: tuple[int, int] = (1, 1)
+    split: int = 1
+    ctas: int = 1
+    swap: bool = False
+
+
+CONFIGS = (  # of equal estimates the first is taken
+    Config((128, 80), split=4), *(Config((128, n), (2, 1)) for n in (128, 176, 192, 224, 256)),
+    *(Config((128, n)) for n in (64, 96, 112, 128)), *(Config((192, n)) for n in (64, 96, 112, 128, 176, 192)),
+    Config((256, 176), (1, 2)), Config((256, 192), (1, 2)), Config((64, 64)), Config((64, 64), split=2),
+    Config((64, 128)), Config((64, 128), split=4), Config((64, 192)), Config((64, 256)),
+    Config((64, 128), split=2, swap=True),
+    *(Config((64, n), split=split, ctas=2, swap=True) for n in (16, 32, 48) for split in (1, 2, 4)),
+)
+TUNING_SPACE = {"config": CONFIGS}
+
+
+def estimate_us(config, m, n, batch, k_tiles, sms):
+    """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, and bytes
+    at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
+    (bM, bN), (cM, cN), split, ctas, swap = config
+    m, n = (n, m) if swap else (m, n)
+    tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
+    waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
+    crowding = ctas**0.84 if tiles * size > sms else 1
+    compute = waves * -(-k_tiles // split) * (max(0.033 * bM * bN, 1.19 * (bM + bN)) + 55.5) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 4.5e6 / min(1, 5.3 * tiles * size / sms)
+    exchange = (0.92 + bM * bN / 20500) * (split > 1)
+    return 2.5 + (compute**2.2 + dram**2.2) ** (1 / 2.2) + waves * bM * bN / 35000 + exchange
+
+
+# --- Device ----------------------------------------------------------------------------------------------------------
+
+OUTPUTS = FOLD = 1
+
+
+def epilogue(acc, extra, alpha, beta):
+    """acc * scale_x * scale_w + bias, float32; acc is an Int32, extra the values of the scales and maybe the bias."""
+    value = acc[0].to(Float32) * extra[0] * extra[1]
+    if const_expr(len(extra) > 2):
+        value += extra[2]
+    return (value,)
+
+
+class Gemm:
+    """outs[M, N, L] = epilogue(A[M, K, L] @ B[N, K, L]^T, extras[M, N, L])."""
+
+    def __init__(self, config):
+        self.tile, self.cluster, self.split, self.ctas, _ = config
+        assert self.cluster == (1, 1) or self.split == 1, "a cluster shares loads or K, not both"
+        # Warpgroups, each of which takes 64 rows of the tile at a time.
+        self.consumers = {64: 1, 128: 2, 192: 3, 256: 2}[self.tile[0]]
+        assert self.tile[1] % (16 * FOLD) == 0, "the columns of a tile are a multiple of 16 results"
+        self.threads = 128 * self.consumers
+
+    @cute.jit
+    def __call__(self, alpha: Float32, beta: Float32, clusters: Int32, stream: cuda.CUstream, mA, mB, *tensors):
+        (bM, bN), dtype, outs, extras = self.tile, mA.element_type, tensors[:OUTPUTS], tensors[OUTPUTS:]
+        self.dtype, self.out_dtype, self.bK = dtype, outs[0].element_type, 128 * 8 // dtype.width
+        major_a, major_b, major_d = (LayoutEnum.from_tensor(mX) for mX in (mA, mB, outs[0]))
+        self.is_transposed = major_d.is_m_major_c()
+        modes = (major_a.sm90_mma_major_mode(), major_b.sm90_mma_major_mode())
+        tiled_mma = sm90.make_trivial_tiled_mma(dtype, dtype, *modes, Int32, (self.consumers, 1, 1), (64, bN))
+        is_strided = not all(cute.is_static(mE.stride[1]) for mE in extras)  # their addresses take registers
+        eN = 16 if self.split > 1 or is_strided or bN // FOLD % 32 else 32
+        self.epi, self.box = (64 * self.consumers, eN), (16, eN)  # what all consumers, and one warp, store at a time
+        self.subtiles = bM * bN // FOLD // math.prod(self.epi)
+        self.share = -(-self.subtiles // self.split)  # sub-tiles that a CTA finishes
+        self.sums = self.share * math.prod(self.epi) * FOLD // self.threads  # accumulators of a thread in them
+        epi_bytes = 2 * len(outs) * self.epi[0] * eN * self.out_dtype.width // 8
+        epi_bytes += 4 * self.split * self.sums * self.threads * (self.split > 1)
+        self.stages = min(12, (228 * 1024 // self.ctas - 2048 - epi_bytes) // ((bM + bN) * 128))
+        assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
+        sA = sm90.make_smem_layout_a(major_a, (bM, bN, self.bK), dtype, self.stages)
+        sB = sm90.make_smem_layout_b(major_b, (bM, bN, self.bK), dtype, self.stages)
+        # The 16 rows of a warp lie together: it stores them by itself, without a barrier.
+        sD = sm90.make_smem_layout_epi(self.out_dtype, major_d, self.box, 2, smem_trg_shape=(*self.epi, 2))
+        sBox = sm90.make_smem_layout_epi(self.out_dtype, major_d, self.box, 1)
+
+        def tma(op, mX, smem, box):  # (copy atom, tensor of coordinates)
+            return tuple(cpasync.make_tiled_tma_atom(op, mX, cute.slice_(smem, (None, None, 0)), box))
+
+        load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
+        tmas = (tma(load, mA, sA, (bM, self.bK)), tma(load, mB, sB, (bN, self.bK)))
+        tma_outs = tuple(tma(store, mD, sBox, self.box) for mD in outs)
+        extras = extras if const_expr(len(extras) > 0) else None
+        self.kernel(tiled_mma, *tmas, tma_outs, extras, sA, sB, sD, alpha, beta).launch(
+            grid=(*self.cluster, clusters * self.split), block=(128 + self.threads, 1, 1), stream=stream,
+            # NOTE: a cluster of one CTA, when asked for, cost up to 30 %: SMs idled while others held two.
+            cluster=None if self.cluster == (1, 1) and self.split == 1 else (*self.cluster, self.split),
+            # NOTE: setmaxregister counts for nothing without min_blocks_per_mp.
+            min_blocks_per_mp=self.ctas, preferred_smem_carveout=100,
+        )
+
+    @cute.jit
+    def locate(self, t, tiles_m, tiles_n):
+        """(m, n, batch) of this CTA in the t-th tile of clusters: bands of BAND along M, so that the CTAs that run
+        together form a rectangle, which shares its rows and columns in L2."""
+        BAND, (x, y, _) = 8, cute.arch.block_idx()
+        batch, t = t // (tiles_m * tiles_n), t % (tiles_m * tiles_n)
+        first, t = t // (BAND * tiles_n) * BAND, t % (BAND * tiles_n)
+        height = cutlass.min(tiles_m - first, BAND)
+        return (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y, batch
+
+    def back(self, at, size, extent, unit):
+        """How many rows, a multiple of unit, the tile `at` starts before its place so as to end inside: to have TMA
+        fill rows with zeros takes longer than to read them. What the tile before has as well is not stored again."""
+        outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
+        return cute.assume(outside // unit * unit, divby=unit)
+
+    @cute.kernel
+    def kernel(self, tiled_mma: cute.TiledMma, tma_a, tma_b, tma_outs, extras, sA_layout: cute.ComposedLayout,
+               sB_layout: cute.ComposedLayout, sD_layout: cute.ComposedLayout, alpha: Float32, beta: Float32):
+        (bM, bN), (cM, cN), bK, (eM, eN) = self.tile, self.cluster, self.bK, self.epi
+        (copy_a, mA), (copy_b, mB) = tma_a, tma_b
+        extras = () if const_expr(extras is None) else extras
+        thread, _, _ = cute.arch.thread_idx()
+        warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        if warp_idx == 0:
+            for copy, _ in (tma_a, tma_b, *tma_outs):
+                cpasync.prefetch_descriptor(copy)
+
+        smem = cutlass.memory.SmemAllocator()
+        ring = smem.allocate_array(cutlass.Uint8, self.stages * (bM + bN) * 128, byte_alignment=1024)
+        sA = cute.make_tensor(cute.recast_ptr(ring, sA_layout.inner, self.dtype), sA_layout.outer)  # (bM, bK, stages)
+        sB = cute.make_tensor(cute.recast_ptr(ring + self.stages * bM * 128, sB_layout.inner, self.dtype),
+                              sB_layout.outer)  # (bN, bK, stages)
+        sDs = [smem.allocate_tensor(self.out_dtype, sD_layout.outer, 1024, swizzle=sD_layout.inner) for _ in tma_outs]
+        _, _, z = cute.arch.block_idx()
+        rank = z % self.split
+        if const_expr(self.split > 1):
+            # (4, sums / 4, threads, split): what the CTAs of the cluster have of this CTA's share
+            parts = cute.make_ordered_layout((4, self.sums // 4, self.threads, self.split), order=(0, 2, 1, 3))
+            sP, arrived = smem.allocate_tensor(Int32, parts, 16), smem.allocate_array(Int64, 1)
+            if warp_idx == 0 and cute.arch.lane_idx() == 0:
+                mine = cutlass.max(0, cutlass.min(self.share, self.subtiles - rank * self.share))
+                cute.arch.mbarrier_init(arrived, 1)
+                cute.arch.mbarrier_init_fence()
+                cute.arch.mbarrier_arrive_and_expect_tx(arrived, cute.size(sP) // self.share * 4 * mine)
+            cute.arch.cluster_arrive_relaxed()
+
+        agents = [pipeline.CooperativeGroup(pipeline.Agent.Thread, threads) for threads in (1, self.threads)]
+        producer, consumer = pipeline.PipelineTmaAsync.create(
+            num_stages=self.stages, producer_group=agents[0], consumer_group=agents[1], tx_count=(bM + bN) * 128,
+            cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), enable_multicast_signaling=True,
+        ).make_participants()
+
+        tiles_m, tiles_n = cute.ceil_div(mA.shape[0], bM * cM), cute.ceil_div(mB.shape[0], bN * cN)
+        tiles, k_tiles = tiles_m * tiles_n * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
+        _, _, depth = cute.arch.grid_dim()
+        first, step = z // self.split, depth // self.split
+        k_first, k_last = k_tiles * rank // self.split, k_tiles * (rank + 1) // self.split
+
+        if warp_idx < 4:
+            if const_expr(self.consumers == 2 and self.ctas == 1):
+                cute.arch.setmaxregister_decrease(24)
+            if warp_idx == 0:
+                for t in cutlass.range(first, tiles, step, unroll=1):
+                    m, n, batch = self.locate(t, tiles_m, tiles_n)
+                    back_m, back_n = self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD)
+                    mA_l, mB_l = mA[None, None, batch], mB[None, None, batch]
+                    gA = cute.local_tile(cute.domain_offset((-back_m, 0), mA_l), (bM, bK), (m, None))  # (bM, bK, tiles)
+                    gB = cute.local_tile(cute.domain_offset((-back_n, 0), mB_l), (bN, bK), (n, None))  # (bN, bK, tiles)
+                    for k in cutlass.range(k_first, k_last, unroll=1):
+                        stage = producer.acquire_and_advance()
+                        for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_b, gB, sB, "N")):
+                            block_copy(copy, cute.group_modes(gX, 0, 2)[None, k],
+                                       cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier,
+                                       tma_multicast={"cluster_shape": self.cluster, "multicast_dim": along})
+                producer.tail()
+            if const_expr(self.split > 1):
+                cute.arch.cluster_wait()
+        else:
+            if const_expr(self.consumers == 2 and self.ctas == 1):
+                cute.arch.setmaxregister_increase(240)
+            thread -= 128
+            warpgroups = cute.make_layout(self.consumers, stride=128)
+            thr_mma = tiled_mma.get_slice(warpgroups(cute.arch.make_warp_uniform(thread // 128)))
+            tCrA = tiled_mma.make_fragment_A(thr_mma.partition_A(sA))  # (MMA, M, K, stages)
+            tCrB = tiled_mma.make_fragment_B(thr_mma.partition_B(sB))  # (MMA, N, K, stages)
+            acc = cute.make_rmem_tensor(thr_mma.partition_shape_C((bM, bN)), Int32)
+            store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(self.is_transposed, 4), self.out_dtype)
+            r2s = cute.make_tiled_copy_S(store, cute.make_tiled_copy_C_atom(store, tiled_mma)).get_slice(thread)
+            tDcD = r2s.partition_S(cute.make_identity_tensor(self.epi))  # this thread's (m, n) in a sub-tile
+            values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(bN // FOLD // eN)
+
+            for t in cutlass.range(first, tiles, step, unroll=1):
+                m, n, batch = self.locate(t, tiles_m, tiles_n)
+                back = (self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD) // FOLD)
+                behind = consumer.clone()
+                tiled_mma.set(warpgroup.Field.ACCUMULATE, False)
+                for k in cutlass.range(k_first, k_last, unroll=1):
+                    stage = consumer.wait_and_advance()
+                    warpgroup.fence()
+                    for block in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
+                        at = (None, None, block, stage.index)
+                        cute.gemm(tiled_mma, acc, tCrA[at], tCrB[at], acc)
+                        tiled_mma.set(warpgroup.Field.ACCUMULATE, True)
+                    warpgroup.commit_group()
+                    warpgroup.wait_group(1)  # the products of the previous stage are done, so it can be loaded again
+                    if k > k_first:
+                        behind.release()
+                        behind.advance()
+                warpgroup.wait_group(0)
+                behind.release()
+
+                sums = acc if const_expr(self.split == 1) else self.exchange(acc, sP, arrived, rank, thread)
+                for e in cutlass.range_constexpr(self.share):
+                    sub = rank * self.share + e
+                    if const_expr(self.split == 1) or sub < self.subtiles:
+                        crd = (m * (bM // eM) + sub // subtiles_n, n * subtiles_n + sub % subtiles_n)
+                        rEs = [self.load(mE, crd, back, batch, r2s, tDcD) for mE in extras]
+                        rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
+                        for v in cutlass.range_constexpr(values):
+                            at = (e * values + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
+                            elements = epilogue([sums[at + 4 * f] for f in range(FOLD)],
+                                                [rE[v].to(Float32) for rE in rEs], alpha, beta)
+                            for rD, element in zip(rDs, elements, strict=True):
+                                rD[v] = element
+                        # Two buffers take turns; after an odd number of sub-tiles the next tile starts on the last one.
+                        cute.arch.cp_async_bulk_wait_group(1 if e > 0 or self.share % 2 == 0 else 0, read=True)
+                        cute.arch.sync_warp()
+                        for rD, sD in zip(rDs, sDs, strict=True):
+                            rO = cute.make_rmem_tensor(tDcD.shape, self.out_dtype)
+                            rO.store(rD.load().to(self.out_dtype))
+                            cute.copy(r2s, rO, r2s.partition_D(sD)[None, None, None, e % 2])
+                        cute.arch.fence_view_async_shared()
+                        cute.arch.sync_warp()
+                        box = (crd[0] * (eM // 16) + warp_idx - 4, crd[1])
+                        if box[0] * 16 >= m * bM + back[0] and box[1] * eN >= n * (bN // FOLD) + back[1]:
+                            for (copy, mD), sD in zip(tma_outs, sDs, strict=True):
+                                sBox = cute.local_tile(sD[None, None, e % 2], self.box, (warp_idx - 4, 0))
+                                mD_l = cute.domain_offset((-back[0], -back[1]), mD[None, None, batch])
+                                gBox = cute.local_tile(mD_l, self.box, box)
+                                block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
+                        cute.arch.cp_async_bulk_commit_group()
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    @cute.jit
+    def exchange(self, acc, sP, arrived, rank, thread):
+        """The accumulators of this CTA's share of the sub-tiles, summed over the cluster in the order of the ranks."""
+        cute.arch.cluster_wait()  # until every CTA has its barrier
+        for at in cutlass.range_constexpr(0, cute.size(acc), 4):
+            owner, i = const_expr(at // self.sums), const_expr(at % self.sums // 4)
+            words = tuple(acc[at + j].bitcast(Int32) for j in range(4))
+            cute.arch.store_async_dsmem(sP[None, i, thread, rank].iterator, words, arrived, owner)
+        cute.arch.mbarrier_wait(arrived, 0)
+        sums, part = cute.make_rmem_tensor(self.sums, Int32), cute.make_rmem_tensor(self.sums, Int32)
+        sums.fill(0.0)
+        for peer in cutlass.range_constexpr(self.split):
+            for i in cutlass.range_constexpr(self.sums // 4):
+                if rank * self.sums + 4 * i < cute.size(acc):
+                    cute.autovec_copy(sP[None, i, thread, peer], cute.make_tensor(part.iterator + 4 * i, 4))
+            sums.store(sums.load() + part.load())
+        return sums
+
+    @cute.jit
+    def load(self, mE, crd, back, batch, r2s, tDcD):
+        """This thread's elements of sub-tile crd, moved back, of mE, zero outside of it."""
+        mE_l = cute.domain_offset((-back[0], -back[1]), mE[None, None, batch])
+        tDgE = r2s.partition_S(cute.local_tile(mE_l, self.epi, crd))
+        rE = cute.make_rmem_tensor(tDgE.shape, mE.element_type)
+        rE.fill(0)  # NOTE: else the values of the last tile stay live through the main loop, and spill
+        left = tuple(mE.shape[i] - crd[i] * self.epi[i] + back[i] for i in range(2))
+        if const_expr(cute.is_static(mE.stride[1])) and cute.elem_less((self.epi[0] - 1, self.epi[1] - 1), left):
+            cute.autovec_copy(tDgE, rE)
+        else:
+            for v in cutlass.range_constexpr(cute.size(tDcD)):
+                if cute.elem_less(tDcD[v], left):
+                    rE[v] = tDgE[v]
+        return rE
+
+
+# --- Host ------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _launcher(config, dtype, majors, extras):
+    """launch(alpha, beta, clusters, A, B, *outs, *extras); sizes and all but the unit strides are run-time values.
+
+    majors: the contiguous mode of A, B, D; extras: (dtype, strides along (M, N), None where not 0 or 1, is aligned).
+    """
+    M, N, K, L, columns = (cute.sym_int() for _ in range(5))
+
+    def fake(dtype, shape, strides, is_aligned=True):
+        unit, alignment = (128 // DTYPES[dtype].width, 16) if is_aligned else (1, dtype.itemsize)
+        strides = tuple(cute.sym_int64(divisibility=unit) if s is None else s for s in (*strides, None))
+        return make_fake_tensor(DTYPES[dtype], (*shape, L), strides, assumed_align=alignment)
+
+    out = (columns, N) if config.swap else (M, columns)
+    a, b, d = ((1, None) if major == 0 else (None, 1) for major in majors)
+    compiled = cute.compile(
+        Gemm(config), Float32(1), Float32(1), Int32(1), make_fake_stream(use_tvm_ffi_env_stream=True),
+        fake(dtype, (M, K), a), fake(dtype, (N, K), b), *(fake(OUT_DTYPES[dtype], out, d) for _ in range(OUTPUTS)),
+        *(fake(kind, out, *rest) for kind, *rest in extras), options="--enable-tvm-ffi",
+    )
+    return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
+
+
+def _require(holds, sentence):
+    if not holds:
+        raise ValueError(sentence)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(a, b, out, extras, config):
+    """What follows from (dtype, device, shape, strides, is aligned) of each tensor; ValueError where they do not fit.
+
+    (strides of D, launch or None, clusters, whether A and B swap, views, copies): the kernel sees A, B, D and extras as
+    views, (shape, strides); copies: those of "a", "b", "out" that TMA cannot address."""
+    _require(len(a[2]) > 1 < len(b[2]), f"a and b must be matrices or batches of them, got {a[2]} and {b[2]}")
+    (dtype, device, (*batch, m, k), *_), (_, _, (*batch_b, n, k_b), *_) = a, b
+    devices = {str(x[1]) for x in (a, b, out or a, *extras)}
+    _require(dtype in OUT_DTYPES and b[0] == dtype, f"a and b must be one of {list(OUT_DTYPES)}, got {dtype}, {b[0]}")
+    _require(len(devices) == 1 and device.type == "cuda", f"the tensors must be on one CUDA device, got {devices}")
+    _require(torch.cuda.get_device_capability(device) == (9, 0), "this kernel needs a Hopper GPU (sm_90)")
+    _require(len(batch) < 2 and batch == batch_b and k == k_b > 0,
+             f"a and b must be (M, K) and (N, K) or equal batches of them, K > 0, got {tuple(a[2])} and {tuple(b[2])}")
+    shape, width, size = (*batch, m, n // FOLD), -(-n // FOLD // 8) * 8, math.prod(batch)
+    out = out or (OUT_DTYPES[dtype], device, shape, (m * width, width, 1)[-len(shape):], True)
+    _require(out[0] == OUT_DTYPES[dtype] and out[2] == shape and (FOLD == 1 or n % (16 * FOLD) == 0),
+             f"out must be {OUT_DTYPES[dtype]} {shape}, got {out[0]} {tuple(out[2])}; folding takes N % 32 == 0")
+
+    views, majors, copies, keys = [], [], [], []
+    for name, (kind, _, have, strides, is_aligned) in (("a", a), ("b", b), *(("out", out),) * OUTPUTS):
+        sizes, unit = (*have[-2:], size), 16 // kind.itemsize
+        strides = (*strides[-2:], *(strides[:-2] or (unit,)))
+        strides = [s if full > 1 else unit for s, full in zip(strides, sizes, strict=True)]  # torch: of one, any stride
+        major = 0 if strides[0] == 1 < sizes[1] and unit < 16 else 1
+        strides[major] = 1 if sizes[major] == 1 else strides[major]
+        bad = strides[major] != 1 or any(strides[d] % unit or strides[d] < 1 for d in (1 - major, 2))
+        if bad or not is_aligned or (name == "out" and sizes[1 - major] > 1 and strides[1 - major] < sizes[major]):
+            copies.append(name)
+        majors.append(major)
+        views.append((sizes, tuple(strides)))
+    for kind, _, have, strides, is_aligned in extras:
+        have, strides = ((*(pad,) * (3 - len(x)), *x) for pad, x in ((1, have), (0, strides)))
+        fits = len(have) == 3 and all(h in (1, full) for h, full in zip(have, (size, *shape[-2:]), strict=True))
+        _require(fits and kind in DTYPES and kind.itemsize > 1, f"{kind} {have} does not broadcast to {shape}")
+        batch_stride, *strides = (0 if h == 1 else s for h, s in zip(have, strides, strict=True))
+        steps = [s if s in (0, 1) and strides[1] == 1 else None for s in strides]  # static where rows are contiguous
+        is_aligned &= all(s * kind.itemsize % 16 == 0 for s, step in zip(strides, steps, strict=True) if step is None)
+        keys.append((kind, tuple(steps), is_aligned and batch_stride * kind.itemsize % 16 == 0))
+        views.append((views[2][0], (*strides, batch_stride)))
+
+    sms, k_tiles = torch.cuda.get_device_properties(device).multi_processor_count, -(-k * dtype.itemsize // 128)
+    fitting = [c for c in CONFIGS if FOLD == 1 or (not c.swap and c.tile[1] % (16 * FOLD) == 0)]
+    config = Config(*(config or min(fitting, key=lambda c: estimate_us(c, m, n, size, k_tiles, sms))))
+    config = config._replace(split=min(config.split, k_tiles))
+    if config.swap:  # D^T = B @ A^T
+        turned = [((y, x, z), (t, s, u)) for (x, y, z), (s, t, u) in views[2:]]
+        views, majors = [views[1], views[0], *turned], [majors[1], majors[0], 1 - majors[2]]
+        keys = [(kind, strides[::-1], is_aligned) for kind, strides, is_aligned in keys]
+    rows, columns = (-(-views[i][0][0] // (config.tile[i] * config.cluster[i])) for i in (0, 1))
+    tiles, slots = rows * columns * size, sms * config.ctas // math.prod(config.cluster)
+    launch = _launcher(config, dtype, tuple(majors[:3]), tuple(keys)) if tiles and not copies else None
+    return out[3], launch, tiles if config.split > 1 else min(tiles, slots), config.swap, views, copies
+
+
+def gemm(a, b, extras, alpha, beta, out, config):
+    """kernel_fn for any tensors that the epilogue reads. Returns OUTPUTS tensors; only a single one may be given."""
+    given = [] if out is None else [out]
+    tensors = [a, b, *given, *extras]
+    _require(not torch.is_grad_enabled() or not any(x.requires_grad for x in tensors),
+             "this kernel has no backward: detach the tensors or call it under torch.no_grad()")
+    facts = [(x.dtype, x.device, x.shape, x.stride(), x.data_ptr() % 16 == 0) for x in tensors]
+    facts_extra = tuple(facts[2 + len(given):])
+    facts_out = facts[2] if given else None
+    strides, launch, clusters, swap, views, copies = _plan(*facts[:2], facts_out, facts_extra, config)
+    for x in (a, b, *extras) if given else ():
+        (start, end), (x_start, x_end) = _span(out), _span(x)
+        in_place = any(x is e and f == facts_out and start == x_start for e, f in zip(extras, facts_extra, strict=True))
+        _require(in_place or end <= x_start or x_end <= start,
+                 "out overlaps an input; only a tensor that the epilogue reads may be out itself")
+    shape = (*a.shape[:-1], b.shape[-2] // FOLD)
+    if copies or (not given and shape[-1] % 8):
+        warnings.warn(f"{', '.join(copies) or 'out'} copied: TMA takes one contiguous mode, other strides and "
+                      "addresses in multiples of 16 bytes", stacklevel=3)
+    if copies:
+        a, b = (_padded(x).copy_(x) if name in copies else x for name, x in (("a", a), ("b", b)))
+        result = gemm(a, b, extras, alpha, beta, _padded(out) if "out" in copies else out, config)
+        return out.copy_(result) if "out" in copies else result
+    kind = {"dtype": OUT_DTYPES[a.dtype], "device": a.device}
+    outs = given or [torch.empty_strided(shape, strides, **kind) for _ in range(OUTPUTS)]
+    if launch:
+        tensors = [b, a, *outs, *extras] if swap else [a, b, *outs, *extras]
+        tensors = [x.as_strided(*view) for x, view in zip(tensors, views, strict=True)]
+        launch(float(alpha), float(beta), clusters, *tensors)
+    outs = given or [x.contiguous() for x in outs]
+    return tuple(outs) if OUTPUTS > 1 else outs[0]
+
+
+def _span(x):
+    """The addresses of x: first, and past the last."""
+    reach = sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True)) + 1 if x.numel() else 0
+    return x.data_ptr(), x.data_ptr() + reach * x.itemsize
+
+
+def _padded(x):
+    """A new tensor like x, whose rows start at multiples of 16 bytes."""
+    width = -(-x.shape[-1] * x.itemsize // 16) * 16 // x.itemsize
+    return x.new_empty((*x.shape[:-1], width))[..., : x.shape[-1]]
+
+
+def kernel_fn(x, scale_x, w, scale_w, bias=None, *, out=None, config=None):
+    """(x @ w.T) * scale_x[:, None] * scale_w + bias in bfloat16, (M, N), as a new tensor or in out.
+
+    x (M, K), w (N, K) int8; scale_x (M,), scale_w (N,), bias (N,): float32, bfloat16 or float16; K > 0. config: one of
+    CONFIGS. ValueError for what the kernel cannot take."""
+    _require(x.ndim == w.ndim == 2, f"x must be (M, K) and w (N, K), got {tuple(x.shape)} and {tuple(w.shape)}")
+    wanted = {"scale_x": (scale_x, len(x)), "scale_w": (scale_w, len(w)), "bias": (bias, len(w))}
+    for name, (vector, size) in wanted.items():
+        _require(vector is None or vector.shape == (size,), f"{name} must be ({size},), see quantise()")
+    extras = (scale_x[:, None], scale_w) if bias is None else (scale_x[:, None], scale_w, bias)
+    return gemm(x, w, extras, 1.0, 0.0, out, config)
+
+
+if __name__ == "__main__":
+    inputs = get_inputs()
+    torch.testing.assert_close(kernel_fn(*inputs), reference_fn(*inputs), rtol=1e-2, atol=1e-2)
+    print("PASS")
