@@ -14,7 +14,6 @@ import functools
 import operator
 import os
 
-import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -23,6 +22,7 @@ from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
 
 # --- Specification ---------------------------------------------------------------------------------------------------
 
+DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
 VIEWS = {  # of an (M, N + 1) tensor as (M, N)
     "contiguous": lambda x: x[:, 1:].contiguous(),
     "strided": lambda x: x[:, 1:],
@@ -36,9 +36,8 @@ TEST_CASES = {
     "fp16": {"shape": (300, 3000), "dtype": torch.float16},
     "fp32": {"shape": (5, 30000), "dtype": torch.float32, "view": "misaligned"},
 }
-BENCH_SHAPES = """32768x256 32768x1024 16384x4096 8192x8192 4096x32768 2048x131072 1024x6168 16x4096 1x131072
-                  8192x4097 2048x50257"""
-BENCH_CASES = {shape: {"shape": tuple(map(int, shape.split("x")))} for shape in BENCH_SHAPES.split()}
+BENCH_CASES = {f"{m}x{n}": {"shape": (m, n)} for m, n in ((32768, 256), (32768, 1024), (16384, 4096), (8192, 8192),
+    (4096, 32768), (2048, 131072), (1024, 6168), (16, 4096), (1, 131072), (8192, 4097), (2048, 50257))}
 ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
 EXPECT = {arch: {"LDG.128": ">=2", "registers": "<=128", "spill_bytes": 0} for arch in ARCHS}
 
@@ -57,14 +56,13 @@ def reference_fn(x, target):  # EDIT: the operation in PyTorch
 
 # EDIT: the statistics of a row, of parts together (merge), and the result they give (finish).
 LOG2E = 1.4426950408889634
-LOWEST = -3.4028234663852886e38  # the maximum of nothing; finite, because -inf - -inf is NaN
-EMPTY = (LOWEST, 0.0)  # the statistics of nothing: maximum, sum of exp(x - maximum)
+EMPTY = (-3.4028234663852886e38, 0.0)  # of nothing: maximum (finite, as -inf - -inf is NaN), sum of exp(x - maximum)
 PADDING = -Float32.inf  # an element that changes no statistic
 
 
 def merge(maxima, sums, across):
     """The statistics of parts, or elements, together; across(operation, values) reduces values over them."""
-    maximum = cute.arch.fmax(across(cute.arch.fmax, maxima), LOWEST)
+    maximum = cute.arch.fmax(across(cute.arch.fmax, maxima), EMPTY[0])
     return maximum, across(operator.add, sums * cute.math.exp2((maxima - maximum) * LOG2E, fastmath=True))
 
 
@@ -75,18 +73,14 @@ def finish(chosen, maximum, total):
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
 
-DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
-
-
 @functools.cache
 def _configure(rows, columns, vector):
     """(threads of a CTA on one row, vectors of a thread, rows of a CTA, CTAs on one row): small CTAs, no padding."""
     arch = os.environ.get("CUTE_DSL_ARCH") or "sm_{}{}".format(*torch.cuda.get_device_capability())
-    largest = {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8)
     cluster = 1
     while 8192 < columns > cluster * (4096 if rows * cluster <= 64 else 8192 if cluster < 8 else 16384):
         cluster *= 2
-    cluster = min(cluster, largest)
+    cluster = min(cluster, {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8))
     vectors = -(-columns // (vector * cluster))
     if vectors <= 64:
         threads = 1 << ((vectors + 1) // 2 - 1).bit_length()
@@ -101,7 +95,6 @@ def _configure(rows, columns, vector):
 
 # --- Device ----------------------------------------------------------------------------------------------------------
 
-
 class RowReduction:
     """mY[m, :] = finish(mX[m, :]). has_edges: the rows of all (M, N) tensors start off 16 bytes, equally."""
 
@@ -109,11 +102,10 @@ class RowReduction:
         self.columns, self.vector, self.has_edges = columns, vector, has_edges
         self.threads, self.vectors, self.rows, self.cluster = threads, vectors, rows, cluster
         self.is_exact = not has_edges and columns == threads * vectors * vector * cluster
-        self.elements = vectors * vector + has_edges  # of a thread
-        self.warps = max(1, threads // 32)  # of a CTA on one row
+        self.elements, self.warps = vectors * vector + has_edges, max(1, threads // 32)  # of a thread; of a CTA
 
     @cute.jit
-    def __call__(self, mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, stream: cuda.CUstream):  # EDIT: the tensors
+    def __call__(self, mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor, stream):  # EDIT: the tensors
         grid, block = cute.ceil_div(cute.size(mX, mode=[0]), self.rows) * self.cluster, self.threads * self.rows
         cluster = (self.cluster, 1, 1) if const_expr(self.cluster > 1) else None
         tensors = (mX, mT, mY)
@@ -121,8 +113,7 @@ class RowReduction:
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mT: cute.Tensor, mY: cute.Tensor):
-        thread, _, _ = cute.arch.thread_idx()
-        block, _, _ = cute.arch.block_idx()
+        thread, block = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
         row, rank = Int64(block // self.cluster) * self.rows + thread // self.threads, block % self.cluster
         smem = cutlass.memory.SmemAllocator()
         parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.warps * self.cluster, self.rows))
@@ -136,7 +127,7 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = self.split(mX, row, rank, thread % self.threads)
-        x = self.load(mX, row, pieces).to(Float32)  # (E)  EDIT: load, finish and store what the operation needs
+        x = self.access(mX, row, pieces).to(Float32)  # (E)  EDIT: load, finish and store what the operation needs
         has_row = row < cute.size(mX, mode=[0])
         target, chosen = Int64(-1), Float32(0)
         if has_row:
@@ -150,10 +141,9 @@ class RowReduction:
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
-        head, length = 0, self.vector
+        length = self.vector
         has_row = self.rows == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
-        if self.has_edges:
-            head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8)
+        head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8) if self.has_edges else 0
         first = head + cute.assume((rank * self.vectors * self.threads + lane) * length, divby=length)
         columns = [first + v * self.threads * length for v in range(self.vectors)]
         pieces = [(c, length, has_row if self.is_exact else has_row & (c + length <= self.columns)) for c in columns]
@@ -163,27 +153,20 @@ class RowReduction:
         return pieces
 
     @cute.jit
-    def move(self, mT, row, pieces, rT, to_memory):
-        """Copy a thread's pieces of row mT[row, :], or of a vector mT, to or from a fragment rT (E)."""
+    def access(self, mT, row, pieces, store=None):
+        """A thread's elements (E,) of mT[row, :], or of a vector mT, PADDING where there are none; or store them."""
+        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
+        rT.fill(PADDING)
+        if const_expr(store is not None):
+            rT.store(store.to(mT.element_type))
         for i, (column, length, exists) in enumerate(pieces):
             pointer, layout = (mT[row, None] if cute.rank(mT) == 2 else mT).iterator + column, cute.make_layout(length)
             if const_expr(self.has_edges and cute.rank(mT) == 2 and length > 1):
                 pointer = cute.make_ptr(mT.element_type, pointer.toint(), cute.AddressSpace.gmem, assumed_align=16)
             gT, rPiece = cute.make_tensor(pointer, layout), cute.make_tensor(rT.iterator + i * self.vector, layout)
             if exists:
-                cute.autovec_copy(*((rPiece, gT) if to_memory else (gT, rPiece)))
-
-    def load(self, mT, row, pieces):
-        """A thread's elements (E,) of a row of mT (M, N), or of mT (N), PADDING where there are none."""
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.fill(PADDING)
-        self.move(mT, row, pieces, rT, to_memory=False)
+                cute.autovec_copy(*((gT, rPiece) if store is None else (rPiece, gT)))
         return rT.load()
-
-    def store(self, y, mT, row, pieces):
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.store(y.to(mT.element_type))
-        self.move(mT, row, pieces, rT, to_memory=True)
 
     def across(self, lanes, operation, values):
         """operation over the values (E,) of each thread of a group of lanes; in chains, as a tree takes registers."""
@@ -220,18 +203,17 @@ class RowReduction:
 
 # --- Host ------------------------------------------------------------------------------------------------------------
 
-
 @functools.cache
 def _launcher(dtype, columns, vector, has_edges, configuration):
-    dtype, rows, divisibility = DTYPES[dtype], cute.sym_int64(), 1 if has_edges else vector
-    options = {"assumed_align": divisibility * dtype.width // 8}
-    mX = make_fake_tensor(dtype, (rows, columns), stride=(cute.sym_int64(divisibility=divisibility), 1), **options)
+    dtype, rows, unit = DTYPES[dtype], cute.sym_int64(), 1 if has_edges else vector
+    fake = functools.partial(make_fake_tensor, dtype, (rows, columns), assumed_align=unit * dtype.width // 8)
+    mX = fake(stride=(cute.sym_int64(divisibility=unit), 1))
     mY = make_fake_tensor(Float32, (rows,), stride=(1,), assumed_align=4)  # EDIT: the tensors of __call__
     mT = make_fake_tensor(Int64, (rows,), stride=(1,), assumed_align=8)
     reduction = RowReduction(columns, vector, has_edges, *configuration)
     stream = make_fake_stream(use_tvm_ffi_env_stream=True)
-    compiled = cute.compile(reduction, mX, mT, mY, stream, options="--enable-tvm-ffi")
-    return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
+    kernel = cute.compile(reduction, mX, mT, mY, stream, options="--enable-tvm-ffi")
+    return kernel.__tvm_ffi_object__()  # `kernel` is a slower Python wrapper that adds keyword arguments
 
 
 def kernel_fn(x, target):  # EDIT: the inputs, their checks, the results
@@ -254,9 +236,3 @@ def kernel_fn(x, target):  # EDIT: the inputs, their checks, the results
         vector = 16 // size if has_edges else (bits & -bits) // size
         _launcher(x.dtype, columns, vector, has_edges, _configure(min(rows, 64), columns, vector))(x, target, out)
     return out
-
-
-if __name__ == "__main__":
-    inputs = get_inputs()
-    torch.testing.assert_close(kernel_fn(*inputs), reference_fn(*inputs))
-    print("PASS")

@@ -15,7 +15,6 @@ import functools
 import operator
 import os
 
-import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -24,6 +23,7 @@ from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
 
 # --- Specification ---------------------------------------------------------------------------------------------------
 
+DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
 VIEWS = {  # of an (M, N + 1) tensor as (M, N)
     "contiguous": lambda x: x[:, 1:].contiguous(),
     "strided": lambda x: x[:, 1:],
@@ -38,9 +38,8 @@ TEST_CASES = {
     "fp16": {"shape": (300, 3000), "dtype": torch.float16},
     "fp32": {"shape": (5, 30000), "dtype": torch.float32, "view": "misaligned"},
 }
-BENCH_SHAPES = """32768x256 32768x1024 16384x4096 8192x8192 4096x32768 2048x131072 1024x6168 16x4096 1x131072
-                  8192x4097 2048x50257"""
-BENCH_CASES = {shape: {"shape": tuple(map(int, shape.split("x")))} for shape in BENCH_SHAPES.split()}
+BENCH_CASES = {f"{m}x{n}": {"shape": (m, n)} for m, n in ((32768, 256), (32768, 1024), (16384, 4096), (8192, 8192),
+    (4096, 32768), (2048, 131072), (1024, 6168), (16, 4096), (1, 131072), (8192, 4097), (2048, 50257))}
 ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
 EXPECT = {arch: {"LDG.128": ">=2", "STG.128": ">=2", "registers": "<=96", "spill_bytes": 0} for arch in ARCHS}
 
@@ -87,19 +86,15 @@ def finish(x, count, mean, squares, columns, weight, bias):
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
 
-DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
-
-
 @functools.cache
 def _configure(rows, columns, vector):
     """(threads of a CTA on one row, vectors of a thread, rows that a CTA works on at once, CTAs on one row, rows that
     each thread works on): small CTAs, no padding."""
     arch = os.environ.get("CUTE_DSL_ARCH") or "sm_{}{}".format(*torch.cuda.get_device_capability())
-    largest = {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8)
     cluster = 1
     while 8192 < columns > cluster * (4096 if rows * cluster <= 64 else 8192):
         cluster *= 2
-    cluster = min(cluster, largest)
+    cluster = min(cluster, {"8": 1, "9": 16, "10": 16}.get(arch.removeprefix("sm_").rstrip("af")[:-1], 8))
     vectors = -(-columns // (vector * cluster))
     if vectors <= 64:
         threads = 1 << ((vectors + 1) // 2 - 1).bit_length()
@@ -114,7 +109,6 @@ def _configure(rows, columns, vector):
 
 # --- Device ----------------------------------------------------------------------------------------------------------
 
-
 class RowReduction:
     """mY[m, :] = finish(mX[m, :]). has_edges: the rows of all (M, N) tensors start off 16 bytes, equally."""
 
@@ -123,11 +117,10 @@ class RowReduction:
         self.batch = 1 if has_edges else batch  # as the edges of two rows differ
         self.threads, self.vectors, self.rows, self.cluster = threads, vectors, rows, cluster
         self.is_exact = not has_edges and columns == threads * vectors * vector * cluster
-        self.elements = vectors * vector + has_edges  # of a thread
-        self.warps = max(1, threads // 32)  # of a CTA on one row
+        self.elements, self.warps = vectors * vector + has_edges, max(1, threads // 32)  # of a thread; of a CTA
 
     @cute.jit
-    def __call__(self, mX, mW, mB, mR, mY, mH, stream: cuda.CUstream):  # EDIT: the tensors, here and below
+    def __call__(self, mX, mW, mB, mR, mY, mH, stream):  # EDIT: the tensors, here and below
         grid = cute.ceil_div(cute.size(mX, mode=[0]), self.rows * self.batch) * self.cluster
         block = self.threads * self.rows
         cluster = (self.cluster, 1, 1) if const_expr(self.cluster > 1) else None
@@ -136,8 +129,7 @@ class RowReduction:
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mW: cute.Tensor, mB: cute.Tensor, mR, mY: cute.Tensor, mH):
-        thread, _, _ = cute.arch.thread_idx()
-        block, _, _ = cute.arch.block_idx()
+        thread, block = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
         rank, first = block % self.cluster, Int64(block // self.cluster) * self.rows * self.batch
         rows = [first + b * self.rows + thread // self.threads for b in range(self.batch)]  # of this thread
         smem = cutlass.memory.SmemAllocator()
@@ -152,28 +144,27 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
-        held = [self.load(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store what it takes
+        held = [self.access(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store what it takes
         across = functools.partial(self.across, min(self.threads, 32))
         xs, parts = [x.to(Float32) for x in held], []  # (E) each
         for b in cutlass.range_constexpr(self.batch):
             if const_expr(mR is not None):
-                xs[b] = xs[b] + self.load(mR, rows[b], pieces[b]).to(Float32)
-                self.store(xs[b], mH, rows[b], pieces[b])
+                xs[b] = xs[b] + self.access(mR, rows[b], pieces[b]).to(Float32)
+                self.access(mH, rows[b], pieces[b], store=xs[b])
             counts = cute.full_like(xs[b], 1.0) if const_expr(self.is_exact) else count(pieces[b], self.elements)
             parts.append(merge(counts, xs[b], cute.zeros_like(xs[b]), across))
-        bias = self.load(mB, rows[0], pieces[0])  # all that the registers hold; the weight too would cost a CTA per SM
+        bias = self.access(mB, rows[0], pieces[0])  # all that the registers hold; the weight too would cost a CTA per SM
         statistics = [self.exchange(part, sP, arrived, thread, rank) for part in parts]
-        weight = self.load(mW, rows[0], pieces[0])
+        weight = self.access(mW, rows[0], pieces[0])
         for b in cutlass.range_constexpr(self.batch):
             x = self.again(held[b], statistics[b][-1]) if const_expr(mR is None) else xs[b]
-            self.store(finish(x, *statistics[b], self.columns, weight, bias), mY, rows[b], pieces[b])
+            self.access(mY, rows[b], pieces[b], store=finish(x, *statistics[b], self.columns, weight, bias))
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
-        head, length = 0, self.vector
+        length = self.vector
         has_row = self.rows * self.batch == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
-        if self.has_edges:
-            head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8)
+        head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8) if self.has_edges else 0
         first = head + cute.assume((rank * self.vectors * self.threads + lane) * length, divby=length)
         columns = [first + v * self.threads * length for v in range(self.vectors)]
         pieces = [(c, length, has_row if self.is_exact else has_row & (c + length <= self.columns)) for c in columns]
@@ -183,21 +174,19 @@ class RowReduction:
         return pieces
 
     @cute.jit
-    def move(self, mT, row, pieces, rT, to_memory):
-        """Copy a thread's pieces of row mT[row, :], or of a vector mT, to or from a fragment rT (E)."""
+    def access(self, mT, row, pieces, store=None):
+        """A thread's elements (E,) of mT[row, :], or of a vector mT, PADDING where there are none; or store them."""
+        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
+        rT.fill(PADDING)
+        if const_expr(store is not None):
+            rT.store(store.to(mT.element_type))
         for i, (column, length, exists) in enumerate(pieces):
             pointer, layout = (mT[row, None] if cute.rank(mT) == 2 else mT).iterator + column, cute.make_layout(length)
             if const_expr(self.has_edges and cute.rank(mT) == 2 and length > 1):
                 pointer = cute.make_ptr(mT.element_type, pointer.toint(), cute.AddressSpace.gmem, assumed_align=16)
             gT, rPiece = cute.make_tensor(pointer, layout), cute.make_tensor(rT.iterator + i * self.vector, layout)
             if exists:
-                cute.autovec_copy(*((rPiece, gT) if to_memory else (gT, rPiece)))
-
-    def load(self, mT, row, pieces):
-        """A thread's elements (E,) of a row of mT (M, N), or of mT (N), PADDING where there are none."""
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.fill(PADDING)
-        self.move(mT, row, pieces, rT, to_memory=False)
+                cute.autovec_copy(*((gT, rPiece) if store is None else (rPiece, gT)))
         return rT.load()
 
     def again(self, x, statistic):
@@ -252,20 +241,17 @@ class RowReduction:
 
 # --- Host ------------------------------------------------------------------------------------------------------------
 
-
 @functools.cache
 def _launcher(dtype, columns, vector, has_edges, has_residual, configuration):
-    dtype, rows, divisibility = DTYPES[dtype], cute.sym_int64(), 1 if has_edges else vector
-    options = {"assumed_align": divisibility * dtype.width // 8}
-    mX = make_fake_tensor(dtype, (rows, columns), stride=(cute.sym_int64(divisibility=divisibility), 1), **options)
-    mY = make_fake_tensor(dtype, (rows, columns), stride=(columns, 1), **options)  # EDIT: the tensors of __call__
-    mR = make_fake_tensor(dtype, (rows, columns), stride=(cute.sym_int64(divisibility=divisibility), 1), **options)
-    mR, mH = (mR, mY) if has_residual else (None, None)
-    mW = make_fake_tensor(dtype, (columns,), stride=(1,), **options)
+    dtype, rows, unit = DTYPES[dtype], cute.sym_int64(), 1 if has_edges else vector
+    fake = functools.partial(make_fake_tensor, dtype, (rows, columns), assumed_align=unit * dtype.width // 8)
+    mX, mY = fake(stride=(cute.sym_int64(divisibility=unit), 1)), fake(stride=(columns, 1))  # EDIT: as in __call__
+    mR, mH = (fake(stride=(cute.sym_int64(divisibility=unit), 1)), mY) if has_residual else (None, None)
+    mW = make_fake_tensor(dtype, (columns,), stride=(1,), assumed_align=unit * dtype.width // 8)
     reduction = RowReduction(columns, vector, has_edges, *configuration)
     stream = make_fake_stream(use_tvm_ffi_env_stream=True)
-    compiled = cute.compile(reduction, mX, mW, mW, mR, mY, mH, stream, options="--enable-tvm-ffi")
-    return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
+    kernel = cute.compile(reduction, mX, mW, mW, mR, mY, mH, stream, options="--enable-tvm-ffi")
+    return kernel.__tvm_ffi_object__()  # `kernel` is a slower Python wrapper that adds keyword arguments
 
 
 def _access(matrices, vectors):  # EDIT: the checks of the inputs
@@ -302,9 +288,3 @@ def kernel_fn(x, weight, bias, residual=None):  # EDIT: the inputs and results
         launch = _launcher(x.dtype, columns, vector, has_edges, residual is not None, configuration)
         launch(x, weight, bias, residual, out, h)
     return out if residual is None else (out, h)
-
-
-if __name__ == "__main__":
-    inputs = get_inputs()
-    torch.testing.assert_close(kernel_fn(*inputs), reference_fn(*inputs))
-    print("PASS")
