@@ -144,7 +144,7 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
-        held = [self.access(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store what it takes
+        held = [self.access(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store as needed
         across = functools.partial(self.across, min(self.threads, 32))
         xs, parts = [x.to(Float32) for x in held], []  # (E) each
         for b in cutlass.range_constexpr(self.batch):
@@ -153,7 +153,7 @@ class RowReduction:
                 self.access(mH, rows[b], pieces[b], store=xs[b])
             counts = cute.full_like(xs[b], 1.0) if const_expr(self.is_exact) else count(pieces[b], self.elements)
             parts.append(merge(counts, xs[b], cute.zeros_like(xs[b]), across))
-        bias = self.access(mB, rows[0], pieces[0])  # all that the registers hold; the weight too would cost a CTA per SM
+        bias = self.access(mB, rows[0], pieces[0])  # all that registers hold; the weight too would cost a CTA per SM
         statistics = [self.exchange(part, sP, arrived, thread, rank) for part in parts]
         weight = self.access(mW, rows[0], pieces[0])
         for b in cutlass.range_constexpr(self.batch):
@@ -200,11 +200,6 @@ class RowReduction:
         for i in range(cute.size(words)):
             words[i] = words[i] ^ (statistic.bitcast(Int32) >> 31)
         return rT.load().to(Float32)
-
-    def store(self, y, mT, row, pieces):
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.store(y.to(mT.element_type))
-        self.move(mT, row, pieces, rT, to_memory=True)
 
     def across(self, lanes, operation, values):
         """operation over the values (E,) of each thread of a group of lanes; in chains, as a tree takes registers."""

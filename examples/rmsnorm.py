@@ -182,11 +182,6 @@ class RowReduction:
             words[i] = words[i] ^ (statistic.bitcast(Int32) >> 31)
         return rT.load().to(Float32)
 
-    def store(self, y, mT, row, pieces):
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.store(y.to(mT.element_type))
-        self.move(mT, row, pieces, rT, to_memory=True)
-
     def across(self, lanes, operation, values):
         """operation over the values (E,) of each thread of a group of lanes; in chains, as a tree takes registers."""
         values = [values[i] for i in range(cute.size(values.shape))]

@@ -1,0 +1,56 @@
+"""The GEMM template for Hopper: what its host code decides before any launch."""
+
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+PATH = Path(__file__).resolve().parents[2] / "templates" / "gemm_sm90.py"
+pytestmark = pytest.mark.compile
+
+
+@pytest.fixture
+def template(monkeypatch):
+    """The template on CPU tensors that pass for those of an H200; a launch is only counted."""
+    pytest.importorskip("cutlass")
+    torch = pytest.importorskip("torch")
+    spec = importlib.util.spec_from_file_location("gemm_sm90_template", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda *_: SimpleNamespace(multi_processor_count=132))
+    plan, device = module._plan.__wrapped__, torch.device("cuda", 0)
+    on_the_gpu = lambda fact: fact and (fact[0], device, *fact[2:])
+    module._plan = lambda a, b, out, extras, config: plan(
+        on_the_gpu(a), on_the_gpu(b), on_the_gpu(out), tuple(map(on_the_gpu, extras)), config
+    )
+    module.launches = []
+    module._launcher = lambda *_: lambda *arguments: module.launches.append(arguments)
+    return module
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+@pytest.mark.parametrize(("shape", "k"), [((33, 0), 72), ((33, 0), 2), ((0, 264), 2)], ids=str)
+def test_an_empty_result_is_neither_launched_nor_copied(template, recwarn, shape, k, is_given):
+    import torch
+
+    a, b = (torch.zeros(size, k, dtype=torch.bfloat16) for size in shape)
+    out = torch.empty(shape, dtype=torch.bfloat16) if is_given else None
+
+    assert template.kernel_fn(a, b, out=out).shape == shape
+    assert not template.launches
+    assert not recwarn.list
+
+
+def test_a_result_may_replace_what_the_epilogue_reads_and_no_operand(template):
+    import torch
+
+    a, b, c = (torch.zeros(64, 64, dtype=torch.bfloat16) for _ in range(3))
+
+    assert template.kernel_fn(a, b, c, out=c) is c
+    assert len(template.launches) == 1
+    for extra, out in ((c, a), (c, b), (a, a)):  # the last is read as an operand, too
+        with pytest.raises(ValueError, match="out overlaps an input"):
+            template.kernel_fn(a, b, extra, out=out)
+    assert len(template.launches) == 1
