@@ -207,7 +207,8 @@ class Gemm:
         extents = mA.shape[0], mB.shape[0]
         tiles_mn = cute.ceil_div(extents[0], bM * cM), cute.ceil_div(extents[1], bN * cN)
         tiles, k_tiles = tiles_mn[0] * tiles_mn[1] * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
-        step, first = cute.arch.grid_dim()[2] // self.split, z // self.split
+        depth = cute.arch.grid_dim()[2]
+        first, step = z // self.split, depth // self.split
         k_first, k_last = k_tiles * rank // self.split, k_tiles * (rank + 1) // self.split
 
         if warp_idx < 4:
