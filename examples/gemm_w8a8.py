@@ -15,7 +15,6 @@ import math
 import warnings
 from typing import NamedTuple
 
-import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
@@ -130,13 +129,12 @@ class Gemm:
     def __init__(self, config):
         self.tile, self.cluster, self.split, self.ctas, _ = config
         assert self.cluster == (1, 1) or self.split == 1, "a cluster shares loads or K, not both"
-        # Warpgroups, each of which takes 64 rows of the tile at a time.
-        self.consumers = {64: 1, 128: 2, 192: 3, 256: 2}[self.tile[0]]
+        self.consumers = {64: 1, 128: 2, 192: 3, 256: 2}[self.tile[0]]  # warpgroups; each takes 64 rows at a time
         assert self.tile[1] % (16 * FOLD) == 0, "the columns of a tile are a multiple of 16 results"
         self.threads = 128 * self.consumers
 
     @cute.jit
-    def __call__(self, alpha: Float32, beta: Float32, clusters: Int32, stream: cuda.CUstream, mA, mB, *tensors):
+    def __call__(self, alpha: Float32, beta: Float32, clusters: Int32, stream, mA, mB, *tensors):
         (bM, bN), dtype, outs, extras = self.tile, mA.element_type, tensors[:OUTPUTS], tensors[OUTPUTS:]
         self.dtype, self.out_dtype, self.bK = dtype, outs[0].element_type, 128 * 8 // dtype.width
         major_a, major_b, major_d = (LayoutEnum.from_tensor(mX) for mX in (mA, mB, outs[0]))
@@ -165,7 +163,6 @@ class Gemm:
         load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
         tmas = (tma(load, mA, sA, (bM, self.bK)), tma(load, mB, sB, (bN, self.bK)))
         tma_outs = tuple(tma(store, mD, sBox, self.box) for mD in outs)
-        extras = extras if const_expr(len(extras) > 0) else None
         self.kernel(tiled_mma, *tmas, tma_outs, extras, sA, sB, sD, alpha, beta).launch(
             grid=(*self.cluster, clusters * self.split), block=(128 + self.threads, 1, 1), stream=stream,
             # NOTE: a cluster of one CTA, when asked for, cost up to 30 %: SMs idled while others held two.
@@ -174,28 +171,26 @@ class Gemm:
             min_blocks_per_mp=self.ctas, preferred_smem_carveout=100,
         )
 
-    @cute.jit
-    def locate(self, t, tiles_m, tiles_n):
-        """(m, n, batch) of this CTA in the t-th tile of clusters: bands of BAND along M, so that the CTAs that run
-        together form a rectangle, which shares its rows and columns in L2."""
-        BAND, (x, y, _) = 8, cute.arch.block_idx()
+    def locate(self, t, tiles, extents):
+        """(m, n, batch, back) of this CTA in the t-th of `tiles` of clusters: bands of BAND along M, so that the CTAs
+        that run together form a rectangle, which shares its rows and columns in L2. back: how many rows of A and B the
+        tile starts before its place so as to end inside: to have TMA fill rows with zeros takes longer than to read
+        them. What the tile before has as well is not stored again."""
+        BAND, (x, y, _), (tiles_m, tiles_n) = 8, cute.arch.block_idx(), tiles
         batch, t = t // (tiles_m * tiles_n), t % (tiles_m * tiles_n)
         first, t = t // (BAND * tiles_n) * BAND, t % (BAND * tiles_n)
         height = cutlass.min(tiles_m - first, BAND)
-        return (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y, batch
-
-    def back(self, at, size, extent, unit):
-        """How many rows, a multiple of unit, the tile `at` starts before its place so as to end inside: to have TMA
-        fill rows with zeros takes longer than to read them. What the tile before has as well is not stored again."""
-        outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
-        return cute.assume(outside // unit * unit, divby=unit)
+        place = (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y
+        back = []
+        for at, size, extent, unit in zip(place, self.tile, extents, (16, self.epi[1] * FOLD)):
+            outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
+            back.append(cute.assume(outside // unit * unit, divby=unit))
+        return *place, batch, back
 
     @cute.kernel
-    def kernel(self, tiled_mma: cute.TiledMma, tma_a, tma_b, tma_outs, extras, sA_layout: cute.ComposedLayout,
-               sB_layout: cute.ComposedLayout, sD_layout: cute.ComposedLayout, alpha: Float32, beta: Float32):
+    def kernel(self, tiled_mma, tma_a, tma_b, tma_outs, extras, sA_layout, sB_layout, sD_layout, alpha, beta):
         (bM, bN), (cM, cN), bK, (eM, eN) = self.tile, self.cluster, self.bK, self.epi
         (copy_a, mA), (copy_b, mB) = tma_a, tma_b
-        extras = () if const_expr(extras is None) else extras
         thread, _, _ = cute.arch.thread_idx()
         warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
         if warp_idx == 0:
@@ -203,12 +198,10 @@ class Gemm:
                 cpasync.prefetch_descriptor(copy)
 
         smem = cutlass.memory.SmemAllocator()
-        ring = smem.allocate_array(cutlass.Uint8, self.stages * (bM + bN) * 128, byte_alignment=1024)
-        sA = cute.make_tensor(cute.recast_ptr(ring, sA_layout.inner, self.dtype), sA_layout.outer)  # (bM, bK, stages)
-        sB = cute.make_tensor(cute.recast_ptr(ring + self.stages * bM * 128, sB_layout.inner, self.dtype),
-                              sB_layout.outer)  # (bN, bK, stages)
-        sDs = [smem.allocate_tensor(self.out_dtype, sD_layout.outer, 1024, swizzle=sD_layout.inner) for _ in tma_outs]
-        _, _, z = cute.arch.block_idx()
+        tensor = lambda dtype, layout: smem.allocate_tensor(dtype, layout.outer, 1024, swizzle=layout.inner)
+        sA, sB = tensor(self.dtype, sA_layout), tensor(self.dtype, sB_layout)  # (bM, bK, stages), (bN, bK, stages)
+        sDs = [tensor(self.out_dtype, sD_layout) for _ in tma_outs]
+        z = cute.arch.block_idx()[2]
         rank = z % self.split
         if const_expr(self.split > 1):
             # (4, sums / 4, threads, split): what the CTAs of the cluster have of this CTA's share
@@ -227,9 +220,10 @@ class Gemm:
             cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), enable_multicast_signaling=True,
         ).make_participants()
 
-        tiles_m, tiles_n = cute.ceil_div(mA.shape[0], bM * cM), cute.ceil_div(mB.shape[0], bN * cN)
-        tiles, k_tiles = tiles_m * tiles_n * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
-        _, _, depth = cute.arch.grid_dim()
+        extents = mA.shape[0], mB.shape[0]
+        tiles_mn = cute.ceil_div(extents[0], bM * cM), cute.ceil_div(extents[1], bN * cN)
+        tiles, k_tiles = tiles_mn[0] * tiles_mn[1] * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
+        depth = cute.arch.grid_dim()[2]
         first, step = z // self.split, depth // self.split
         k_first, k_last = k_tiles * rank // self.split, k_tiles * (rank + 1) // self.split
 
@@ -238,11 +232,10 @@ class Gemm:
                 cute.arch.setmaxregister_decrease(24)
             if warp_idx == 0:
                 for t in cutlass.range(first, tiles, step, unroll=1):
-                    m, n, batch = self.locate(t, tiles_m, tiles_n)
-                    back_m, back_n = self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD)
-                    mA_l, mB_l = mA[None, None, batch], mB[None, None, batch]
-                    gA = cute.local_tile(cute.domain_offset((-back_m, 0), mA_l), (bM, bK), (m, None))  # (bM, bK, tiles)
-                    gB = cute.local_tile(cute.domain_offset((-back_n, 0), mB_l), (bN, bK), (n, None))  # (bN, bK, tiles)
+                    m, n, batch, back = self.locate(t, tiles_mn, extents)
+                    mA_l, mB_l = (cute.domain_offset((-b, 0), mX[None, None, batch]) for b, mX in zip(back, (mA, mB)))
+                    gA = cute.local_tile(mA_l, (bM, bK), (m, None))  # (bM, bK, tiles of K)
+                    gB = cute.local_tile(mB_l, (bN, bK), (n, None))  # (bN, bK, tiles of K)
                     for k in cutlass.range(k_first, k_last, unroll=1):
                         stage = producer.acquire_and_advance()
                         for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_b, gB, sB, "N")):
@@ -267,8 +260,8 @@ class Gemm:
             values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(bN // FOLD // eN)
 
             for t in cutlass.range(first, tiles, step, unroll=1):
-                m, n, batch = self.locate(t, tiles_m, tiles_n)
-                back = (self.back(m, bM, mA.shape[0], 16), self.back(n, bN, mB.shape[0], eN * FOLD) // FOLD)
+                m, n, batch, back = self.locate(t, tiles_mn, extents)
+                back = back[0], back[1] // FOLD
                 behind = consumer.clone()
                 tiled_mma.set(warpgroup.Field.ACCUMULATE, False)
                 for k in cutlass.range(k_first, k_last, unroll=1):
@@ -355,7 +348,6 @@ class Gemm:
 
 # --- Host ------------------------------------------------------------------------------------------------------------
 
-
 @functools.cache
 def _launcher(config, dtype, majors, extras):
     """launch(alpha, beta, clusters, A, B, *outs, *extras); sizes and all but the unit strides are run-time values.
@@ -371,12 +363,11 @@ def _launcher(config, dtype, majors, extras):
 
     out = (columns, N) if config.swap else (M, columns)
     a, b, d = ((1, None) if major == 0 else (None, 1) for major in majors)
-    compiled = cute.compile(
-        Gemm(config), Float32(1), Float32(1), Int32(1), make_fake_stream(use_tvm_ffi_env_stream=True),
-        fake(dtype, (M, K), a), fake(dtype, (N, K), b), *(fake(OUT_DTYPES[dtype], out, d) for _ in range(OUTPUTS)),
-        *(fake(kind, out, *rest) for kind, *rest in extras), options="--enable-tvm-ffi",
-    )
-    return compiled.__tvm_ffi_object__()  # `compiled` is a slower Python wrapper that adds keyword arguments
+    tensors = [(dtype, (M, K), a), (dtype, (N, K), b), *[(OUT_DTYPES[dtype], out, d)] * OUTPUTS]
+    tensors += [(kind, out, *rest) for kind, *rest in extras]
+    numbers = Float32(1), Float32(1), Int32(1), make_fake_stream(use_tvm_ffi_env_stream=True)
+    kernel = cute.compile(Gemm(config), *numbers, *(fake(*x) for x in tensors), options="--enable-tvm-ffi")
+    return kernel.__tvm_ffi_object__()  # `kernel` is a slower Python wrapper that adds keyword arguments
 
 
 def _require(holds, sentence):
@@ -404,7 +395,7 @@ def _plan(a, b, out, extras, config):
              f"out must be {OUT_DTYPES[dtype]} {shape}, got {out[0]} {tuple(out[2])}; folding takes N % 32 == 0")
 
     views, majors, copies, keys = [], [], [], []
-    for name, (kind, _, have, strides, is_aligned) in (("a", a), ("b", b), *(("out", out),) * OUTPUTS):
+    for name, (kind, _, have, strides, is_aligned) in (("a", a), ("b", b), ("out", out)):
         sizes, unit = (*have[-2:], size), 16 // kind.itemsize
         strides = (*strides[-2:], *(strides[:-2] or (unit,)))
         strides = [s if full > 1 else unit for s, full in zip(strides, sizes, strict=True)]  # torch: of one, any stride
@@ -415,6 +406,7 @@ def _plan(a, b, out, extras, config):
             copies.append(name)
         majors.append(major)
         views.append((sizes, tuple(strides)))
+    views += views[2:] * (OUTPUTS - 1)
     for kind, _, have, strides, is_aligned in extras:
         have, strides = ((*(pad,) * (3 - len(x)), *x) for pad, x in ((1, have), (0, strides)))
         fits = len(have) == 3 and all(h in (1, full) for h, full in zip(have, (size, *shape[-2:]), strict=True))
@@ -435,24 +427,21 @@ def _plan(a, b, out, extras, config):
         keys = [(kind, strides[::-1], is_aligned) for kind, strides, is_aligned in keys]
     rows, columns = (-(-views[i][0][0] // (config.tile[i] * config.cluster[i])) for i in (0, 1))
     tiles, slots = rows * columns * size, sms * config.ctas // math.prod(config.cluster)
-    launch = _launcher(config, dtype, tuple(majors[:3]), tuple(keys)) if tiles and not copies else None
-    return out[3], launch, tiles if config.split > 1 else min(tiles, slots), config.swap, views, copies
+    launch = _launcher(config, dtype, tuple(majors), tuple(keys)) if tiles and not copies else None
+    return out[3], launch, tiles if config.split > 1 else min(tiles, slots), config.swap, views, copies if tiles else []
 
 
 def gemm(a, b, extras, alpha, beta, out, config):
     """kernel_fn for any tensors that the epilogue reads. Returns OUTPUTS tensors; only a single one may be given."""
-    given = [] if out is None else [out]
-    tensors = [a, b, *given, *extras]
-    _require(not torch.is_grad_enabled() or not any(x.requires_grad for x in tensors),
+    given, inputs = [] if out is None else [out], [a, b, *extras]
+    _require(not torch.is_grad_enabled() or not any(x.requires_grad for x in inputs + given),
              "this kernel has no backward: detach the tensors or call it under torch.no_grad()")
-    facts = [(x.dtype, x.device, x.shape, x.stride(), x.data_ptr() % 16 == 0) for x in tensors]
-    facts_extra = tuple(facts[2 + len(given):])
-    facts_out = facts[2] if given else None
-    strides, launch, clusters, swap, views, copies = _plan(*facts[:2], facts_out, facts_extra, config)
-    for x in (a, b, *extras) if given else ():
+    fact_a, fact_b, *facts = ((x.dtype, x.device, x.shape, x.stride(), x.data_ptr() % 16 == 0) for x in inputs + given)
+    fact_out = facts.pop() if given else None
+    strides, launch, clusters, swap, views, copies = _plan(fact_a, fact_b, fact_out, tuple(facts), config)
+    for i, x in enumerate(inputs if given else ()):
         (start, end), (x_start, x_end) = _span(out), _span(x)
-        in_place = any(x is e and f == facts_out and start == x_start for e, f in zip(extras, facts_extra, strict=True))
-        _require(in_place or end <= x_start or x_end <= start,
+        _require(end <= x_start or x_end <= start or (i >= 2 and facts[i - 2] == fact_out and start == x_start),
                  "out overlaps an input; only a tensor that the epilogue reads may be out itself")
     shape = (*a.shape[:-1], b.shape[-2] // FOLD)
     if copies or (not given and shape[-1] % 8):
@@ -462,10 +451,9 @@ def gemm(a, b, extras, alpha, beta, out, config):
         a, b = (_padded(x).copy_(x) if name in copies else x for name, x in (("a", a), ("b", b)))
         result = gemm(a, b, extras, alpha, beta, _padded(out) if "out" in copies else out, config)
         return out.copy_(result) if "out" in copies else result
-    kind = {"dtype": OUT_DTYPES[a.dtype], "device": a.device}
-    outs = given or [torch.empty_strided(shape, strides, **kind) for _ in range(OUTPUTS)]
+    outs = given or [a.new_empty_strided(shape, strides, dtype=OUT_DTYPES[a.dtype]) for _ in range(OUTPUTS)]
     if launch:
-        tensors = [b, a, *outs, *extras] if swap else [a, b, *outs, *extras]
+        tensors = [*((b, a) if swap else (a, b)), *outs, *extras]
         tensors = [x.as_strided(*view) for x, view in zip(tensors, views, strict=True)]
         launch(float(alpha), float(beta), clusters, *tensors)
     outs = given or [x.contiguous() for x in outs]
@@ -495,9 +483,3 @@ def kernel_fn(x, scale_x, w, scale_w, bias=None, *, out=None, config=None):
         _require(vector is None or vector.shape == (size,), f"{name} must be ({size},), see quantise()")
     extras = (scale_x[:, None], scale_w) if bias is None else (scale_x[:, None], scale_w, bias)
     return gemm(x, w, extras, 1.0, 0.0, out, config)
-
-
-if __name__ == "__main__":
-    inputs = get_inputs()
-    torch.testing.assert_close(kernel_fn(*inputs), reference_fn(*inputs), rtol=1e-2, atol=1e-2)
-    print("PASS")
