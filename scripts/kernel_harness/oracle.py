@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from . import integrity, shrinking, simulation, values
+from .choices import Choices
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
 from .roundings import PinnedRoundings, Roundings
@@ -96,21 +97,31 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
 
 
 def reference(
-    bundle: dict, folder: str, name: str, golden: bool = True, roundings: bool = False, tipped: bool = False
+    bundle: dict,
+    folder: str,
+    name: str,
+    golden: bool = True,
+    roundings: bool = False,
+    tipped: bool = False,
+    choices: dict | None = None,
 ) -> dict:
     """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
 
     roundings: in the ``moved`` run every intermediate value moves by one rounding, too (roundings.py), and the farthest
     of a few runs counts: where a single value matters, chance may hardly move it. tipped: by several roundings, in many
-    runs, for what the reference decides by a hair.
+    runs, for what the reference decides by a hair. choices: a bundle of integer tensors, whose order of equal values
+    the reference takes where PyTorch promises none; ``is_free`` of the answer says that there was such a place.
     """
     source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
     answer = {}
+    mode = Choices(_tensors(_materialise(values.Mapping(values.Bundle.from_json(choices))))) if choices else None
     arguments = _materialise(source)
     before = [[t.detach().clone() for t in _tensors(argument)] for argument in arguments]
-    result, failure, trace = _run(arguments)
+    with mode or contextlib.nullcontext():
+        result, failure, trace = _run(arguments)
     if failure:
         return failure
+    answer["is_free"] = mode is not None and mode.is_free
     mutated = [i for i, old in enumerate(before) if not all(map(_same_bits, old, _tensors(arguments[i])))]
     answer["aliases"] = aliases(result, arguments, frozenset(_file.mutates))
     try:
@@ -122,7 +133,7 @@ def reference(
     del before, result
     size = sum(span.nbytes for span in source.bundle.spans) + sum(s[1] for s in answer["native"]["spans"])
     if golden and 4 * size <= GOLDEN_LIMIT_BYTES:
-        exact = _widened(source, mutated)
+        exact = _widened(source, mutated, mode=mode)
         draws, unit = (TIPPED_DRAWS, TIPPED_UNIT) if tipped else (DRAWS, FLOAT32_ROUNDING) if roundings else (1, 0.0)
         moved = _moved(source, mutated, exact, draws, unit) if exact else None
         for kind, outputs in (("golden", exact), ("moved", moved)):

@@ -1,6 +1,7 @@
 """torch with CPU tensors that call themselves CUDA tensors, for code that checks or names devices."""
 
 import contextlib
+import time
 import types
 from unittest import mock
 
@@ -31,6 +32,54 @@ class _Generator(torch.Generator):
 
     def __new__(cls, device="cpu"):
         return super().__new__(cls, "cpu")
+
+
+class _Stream:
+    """Launches run at once and in order: every stream is the same one, and an event is a point in time."""
+
+    def __init__(self, device=None, priority=0, **kwargs):
+        self.device, self.priority, self.cuda_stream, self.stream_id = _CUDA, priority, 0, 0
+
+    def __eq__(self, other):
+        return isinstance(other, _Stream)
+
+    def __hash__(self):
+        return hash(self.cuda_stream)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        pass
+
+    def synchronize(self):
+        pass
+
+    wait_stream = wait_event = lambda self, other: None
+
+    def query(self):
+        return True
+
+    def record_event(self, event=None):
+        event = event or _Event()
+        event.record(self)
+        return event
+
+
+class _Event:
+    def __init__(self, *flags, **named_flags):
+        self.seconds = time.perf_counter()
+
+    def record(self, stream=None):
+        self.seconds = time.perf_counter()
+
+    wait = synchronize = lambda self, stream=None: None
+
+    def query(self):
+        return True
+
+    def elapsed_time(self, end):
+        return 1e3 * (end.seconds - self.seconds)
 
 
 class _CudaMode(TorchFunctionMode):
@@ -89,9 +138,7 @@ def pretend_cuda(device):
         total_memory=64 << 30,
         L2_cache_size=50 << 20,
     )
-    stream = types.SimpleNamespace(
-        cuda_stream=0, device=_CUDA, synchronize=lambda: None, wait_stream=lambda other: None
-    )
+    stream = _Stream()
     functions = {
         "is_available": lambda: True,
         "device_count": lambda: 1,
@@ -102,6 +149,9 @@ def pretend_cuda(device):
         "get_device_properties": lambda device=None: properties,
         "get_device_name": lambda device=None: properties.name,
         "current_stream": lambda device=None: stream,
+        "default_stream": lambda device=None: stream,
+        "Stream": _Stream,
+        "Event": _Event,
         "device": lambda device: contextlib.nullcontext(),
         "stream": lambda stream: contextlib.nullcontext(),
         "is_current_stream_capturing": lambda: False,
@@ -112,5 +162,6 @@ def pretend_cuda(device):
         for name, function in functions.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
         stack.enter_context(mock.patch.object(torch, "Generator", _Generator))
+        stack.enter_context(mock.patch.object(torch.Tensor, "record_stream", return_value=None))
         stack.enter_context(_CudaMode(device))
         yield

@@ -1,9 +1,14 @@
-"""A kernel file that launches in every way that CuTe DSL offers without TVM FFI: called, compiled, on a stream."""
+"""A kernel file that launches in every way that CuTe DSL offers without TVM FFI: called, compiled, on a stream.
+
+The last launch writes a workspace that is kept by the stream, on a side stream that the current one waits for.
+"""
 
 import cuda.bindings.driver as cuda
 import cutlass.cute as cute
 import torch
 from cutlass.cute.runtime import from_dlpack
+
+WORKSPACES = {}
 
 
 @cute.kernel
@@ -34,10 +39,22 @@ def reference_fn(x):
 
 
 def kernel_fn(x):
-    called, compiled, streamed = (torch.empty_like(x) for _ in range(3))
+    called, compiled = (torch.empty_like(x) for _ in range(2))
+    current, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    streamed = WORKSPACES.setdefault((current, x.shape), torch.empty_like(x))
     host(from_dlpack(x), from_dlpack(called))
     cute.compile(host, from_dlpack(x), from_dlpack(compiled))(from_dlpack(x), from_dlpack(compiled))
-    stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
-    launch = cute.compile(host_on_stream, from_dlpack(x), from_dlpack(streamed), stream)
-    launch(from_dlpack(x), from_dlpack(streamed), stream)
-    return called, compiled, streamed
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    side.wait_event(start)
+    with torch.cuda.stream(side):
+        stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
+        launch = cute.compile(host_on_stream, from_dlpack(x), from_dlpack(streamed), stream)
+        launch(from_dlpack(x), from_dlpack(streamed), stream)
+        x.record_stream(side)
+        end.record(side)
+    current.wait_stream(side)
+    end.synchronize()
+    assert start.elapsed_time(end) > 0
+    assert WORKSPACES.keys() == {(torch.cuda.current_stream(), x.shape)}
+    return called, compiled, streamed.clone()

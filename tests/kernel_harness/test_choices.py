@@ -1,0 +1,42 @@
+"""The order of equal values is the kernel's choice only where PyTorch promises none, and only among right answers."""
+
+import pytest
+import torch
+from kernel_harness.choices import Choices
+
+pytestmark = pytest.mark.cpu
+X = torch.tensor([[3.0, 7.0, 7.0, 1.0, 7.0]])
+
+
+def indices(function, *choice):
+    with Choices([torch.tensor([choice])]):
+        result = function(X)
+    return (result if isinstance(result, torch.Tensor) else result.indices).tolist()[0]
+
+
+@pytest.mark.parametrize("choice", [(4, 1), (2, 4), (1, 2)])
+def test_any_order_of_equal_values_is_a_top_k(choice):
+    assert indices(lambda x: torch.topk(x, 2), *choice) == [*choice]
+    assert indices(lambda x: x.topk(k=2, dim=1), *choice) == [*choice]
+
+
+@pytest.mark.parametrize("choice", [(4, 4), (1, 0), (1, 5), (-1, 1)])
+def test_a_wrong_index_is_none(choice):
+    assert indices(lambda x: torch.topk(x, 2), *choice) == torch.topk(X, 2).indices.tolist()[0]
+
+
+def test_a_sort_is_free_unless_it_is_asked_to_be_stable():
+    order, stable = (3, 0, 4, 1, 2), [3, 0, 1, 2, 4]
+    for free in (torch.sort, torch.argsort, lambda x: x.argsort(-1)):
+        assert indices(free, *order) == [*order]
+    assert indices(lambda x: torch.sort(x, dim=1, stable=True), *order) == stable
+    assert indices(lambda x: torch.argsort(x, stable=True), *order) == stable
+
+
+def test_the_values_of_an_unordered_top_k_follow_its_indices():
+    with Choices([torch.tensor([[0, 1, 4, 2]])]) as choices:
+        values, order = torch.topk(X, 4, sorted=False)
+
+    assert choices.is_free
+    assert order.tolist() == [[0, 1, 4, 2]]
+    assert values.tolist() == [[3.0, 7.0, 7.0, 7.0]]
