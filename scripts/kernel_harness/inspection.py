@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import capture, environment, expect, sass
+from . import capture, contract, environment, expect, sass
 from .kernel_facts import Facts, labelled, scalar_notes, spill_notes
 from .report import Report, Table
 from .verdict import ExitCode, worst
@@ -42,12 +42,17 @@ def inspect(
     """
     path = Path(path)
     facts, problems, findings, notes, checks = [], [], [], [], []
+    clean, failed = [], {}  # targets
     try:
         for captured in capture.capture(path, archs, cases or None, timeout, progress):
             progress(f"reading the SASS for {captured.arch}")
             here = labelled(captured.kernels, path.stem)
             facts += here
             problems += captured.problems
+            if captured.problems:
+                failed[captured.arch] = captured.problems
+            elif captured.kernels:
+                clean.append(captured.arch)
             if not captured.kernels and not captured.problems:
                 problems.append(capture.CaptureError(f"{path.name} ({captured.arch}): {NOTHING}", ExitCode.UNDECIDED))
             rules = expect.parse(captured.expect, str(path)).get(captured.arch, {})
@@ -59,6 +64,10 @@ def inspect(
             notes += [note for f in here for note in (*spill_notes(f), *scalar_notes(f, captured.cases[0]))]
     except capture.CaptureError as error:
         problems.append(error)
+    optional = [] if archs or "ARCHS" in contract.read_source(path)[0] else _left_out(clean, failed)
+    for arch in optional:
+        problems = [p for p in problems if p not in failed[arch]]
+        notes.append(f"the file names no ARCHS, so this default target is left out: {failed[arch][0]}")
     findings += _told(problems)
     findings += [
         f"EXPECT[{c.arch!r}]: {c.fact} is {c.found}, expected {c.rule} ({c.where})"
@@ -78,6 +87,7 @@ def inspect(
         "kernel": str(path),
         "kernels": [f.document() for f in facts],
         "problems": [str(problem) for problem in problems],
+        "left_out": optional,
         "expect": [vars(c) for c in checks],
         "environment": environment.describe(),
     }
@@ -99,6 +109,12 @@ def inspect(
         findings=findings,
         notes=list(dict.fromkeys(notes)),
     )
+
+
+def _left_out(clean: list[str], failed: dict[str, list[capture.CaptureError]]) -> list[str]:
+    """Default targets that the kernel is not for, as fp8 is not for sm_80: it does not compile, or refuses to."""
+    refusals = (ExitCode.COMPILE_ERROR, ExitCode.UNDECIDED)
+    return [arch for arch, problems in failed.items() if clean and all(p.code in refusals for p in problems)]
 
 
 def _told(problems: list[capture.CaptureError]) -> list[str]:

@@ -217,7 +217,8 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     if compiled.document["problems"]:
         return report.emit(replace(compiled, tool="verify_kernel"), options.format, options.output)
     reason, simulated = simulation.possible(), None
-    arch = next((a for a in simulation.ARCHS if a in (archs or asked.facts.get("archs", simulation.ARCHS))), None)
+    targets = set(archs or asked.facts.get("archs", simulation.ARCHS)) - set(compiled.document["left_out"])
+    arch = next((a for a in simulation.ARCHS if a in targets), None)
     if not reason and arch is None:
         reason = "none of the file's ARCHS can be simulated"
     if not reason:

@@ -162,6 +162,17 @@ def load(machine, space, addresses, lanes, nbytes, atomic=False, align=None, int
     return rows
 
 
+def _same_but_for_rounding(a, b):
+    """Which rows (n, nbytes) hold float32 that agree to nine bits: one sum, which each lane of a butterfly added in an
+    order of its own. Triton lets all of them write it, and any will do."""
+    if a.shape[1] % 4:
+        return np.zeros(len(a), dtype=bool)
+    a, b = (np.ascontiguousarray(rows).view(np.float32).astype(np.float64) for rows in (a, b))
+    size = np.maximum(np.abs(a), np.abs(b))
+    is_close = (size > 2.0**-100) & (np.abs(a - b) <= 2.0**-9 * size)  # below 2^-100: an integer, more likely
+    return (is_close | (a == b)).all(axis=1)
+
+
 def store(machine, space, addresses, lanes, rows, atomic=False):
     """Writes (n, nbytes) uint8 rows at `addresses`; lanes outside write nothing."""
     nbytes = rows.shape[1]
@@ -189,7 +200,10 @@ def store(machine, space, addresses, lanes, rows, atomic=False):
         buffer.scatter(offsets, mine)
         machine.polls = 0 if not atomic else machine.polls
         if shared and not atomic:
-            lost = (buffer.gather(offsets, nbytes) != mine).any(axis=1)
+            kept = buffer.gather(offsets, nbytes)
+            lost = (kept != mine).any(axis=1)
+            if lost.any():
+                lost &= ~_same_but_for_rounding(kept, mine)
             if lost.any():
                 first = int(np.flatnonzero(lost)[0])
                 message = "several threads write different values to one shared memory address in one instruction"

@@ -4,6 +4,7 @@ Each function reads the modifiers of one opcode and returns the operand types an
 semantics.py says which PTX ISA section each one follows.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -272,9 +273,8 @@ def _min_max(largest):
             pick = np.maximum if largest else np.minimum
             return Operation(kind, (kind, kind), (lambda a, b: np.maximum(pick(a, b), 0)) if relu else pick)
         ftz, propagate, xorsign = mods.flag("ftz"), mods.flag("NaN"), mods.flag("xorsign")
-        magnitude = mods.flag("abs")
-        if xorsign or magnitude:
-            raise mods.unsupported(".xorsign.abs")
+        if mods.flag("abs") != xorsign:
+            raise mods.unsupported(".abs without .xorsign")
         kind = mods.type()
         bf16 = kind.startswith("bf16")
 
@@ -283,6 +283,8 @@ def _min_max(largest):
                 values = [nm.bf16_to_f32(v) for v in values]
             elif ftz and kind == "f32":
                 values = [nm.flush(v) for v in values]
+            negative_result = functools.reduce(np.logical_xor, [np.signbit(v) for v in values])
+            values = [np.abs(v) for v in values] if xorsign else values
             result = values[0]
             for value in values[1:]:
                 picked = (np.fmax if largest else np.fmin)(result, value)
@@ -297,6 +299,8 @@ def _min_max(largest):
                     zero = picked.dtype.type(0)
                     picked = np.where(zeros, np.where(negative, -zero, zero), picked)
                 result = picked
+            if xorsign:
+                result = np.where(negative_result, -result, result)
             return nm.f32_to_bf16(result) if bf16 else nm.canonical_nan(result)
 
         count = len(mods.instruction.operands) - 1

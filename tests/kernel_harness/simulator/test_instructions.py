@@ -72,6 +72,13 @@ def test_minimum_orders_zeros_and_ignores_nan():
     assert not np.signbit(largest).any()
 
 
+def test_the_smaller_magnitude_takes_the_sign_of_both():
+    a, b = np.array([-3.0, 3.0, -3.0, 0.5], np.float32), np.array([2.0, 4.0, -7.0, -0.0], np.float32)
+    assert result("min.xorsign.abs.f32", "f32", "f32", a, "f32", b).tolist() == [-2.0, 3.0, 3.0, -0.0]
+    assert result("max.xorsign.abs.f32", "f32", "f32", a, "f32", b).tolist() == [-3.0, 4.0, 7.0, -0.5]
+    assert np.signbit(result("min.xorsign.abs.f32", "f32", "f32", a[3:], "f32", b[3:])).all()
+
+
 def test_integer_division_by_zero_does_not_trap():
     assert result("div.s32", "s32", "s32", [-7, 7, 5], "s32", [2, -2, 0]).tolist() == [-3, -3, -1]
     assert result("rem.s32", "s32", "s32", [-7, 7, 5], "s32", [2, -2, 0]).tolist() == [-1, 1, -1]
