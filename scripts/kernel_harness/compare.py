@@ -45,6 +45,7 @@ SENSITIVITY = 64.0  # float32 roundings; half of it for the root mean square
 CONDITIONED_SLACK = 8.0  # another algorithm may be that much worse conditioned on values that nobody meant
 UNMEASURED_SLACK = 32.0  # where that is all there is
 COARSEST_INTERMEDIATE = 2.0**-7  # spacing of bfloat16
+E8M0 = getattr(torch, "float8_e8m0fnu", None)
 TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
@@ -59,9 +60,7 @@ class Tolerance:
 
     rtol: float
     atol: float
-    rms: float | None = (
-        None  # for a file's TOLERANCE: the largest relative rms error, so that a bias does not hide in it
-    )
+    rms: float | None = None  # for a file's TOLERANCE: the largest relative rms error, so that no bias hides in it
 
 
 @dataclass
@@ -130,6 +129,10 @@ def compare(
     outcome = Comparison(path, dtype, list(result.shape), result.numel(), terms=expected.terms)
     if result.numel() == 0:
         return outcome
+    if result.dtype is E8M0:  # no mantissa: a power of two is right or wrong, as a code is
+        anchors = (expected.native, expected.golden, expected.moved)
+        result, *anchors = (t.view(torch.uint8) if t is not None and t.dtype is E8M0 else t for t in (result, *anchors))
+        expected = Expected(*anchors, expected.terms)
     floating = result.dtype.is_floating_point or result.dtype.is_complex
     wrong_map = (
         _compare_floating(outcome, result, expected, tolerance, device, conditioned)

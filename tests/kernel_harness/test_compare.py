@@ -261,3 +261,11 @@ def test_one_addition_after_the_other_passes_where_an_element_is_a_long_sum():
 
     assert compare("", total, expected).passed
     assert not compare("", halves, expected).passed
+
+
+def test_a_scale_of_twice_the_size_is_wrong():
+    right = torch.tensor([120, 121, 122, 121] * 64, dtype=torch.uint8)
+    double, scale = (right + 1).view(torch.float8_e8m0fnu), right.view(torch.float8_e8m0fnu)
+
+    assert compare("", scale.clone(), Expected(scale, scale, scale)).passed
+    assert compare("", double, Expected(scale, scale, scale)).wrong == 256
