@@ -339,10 +339,11 @@ def bind_st_async(machine, instruction):
     dtype = np.dtype(NUMPY_TYPES[kind])
 
     def step(lanes):
-        for lane in lanes.index:
-            index = np.array([lane])
-            data = np.array([reader[lane] for reader in readers], dtype=dtype).view(np.uint8)
-            assert len(data) == count * dtype.itemsize
-            write_shared(machine, lane, destination(index)[0], data, barrier(index)[0])
+        index = lanes.index
+        rows = np.stack([reader[index] for reader in readers], axis=-1).view(np.uint8)
+        assert rows.shape[1] == count * dtype.itemsize
+        places = destination(index).tolist(), barrier(index).tolist()
+        for lane, row, address, signal in zip(index.tolist(), rows, *places, strict=True):
+            write_shared(machine, lane, address, row, signal)
 
     return step

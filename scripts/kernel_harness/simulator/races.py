@@ -228,6 +228,8 @@ class Clocks:
         offsets, nbytes = np.asarray(spans[0]), spans[1]
         if np.ndim(nbytes) == 0:
             count = -(-nbytes // self.granule)
+            if len(offsets) == 1:
+                return offsets[0] // self.granule + np.arange(count)
             first = np.sort(offsets // self.granule)
             granules = (first[:, None] + np.arange(count)).ravel()
             return granules if (first[1:] - first[:-1] >= count).all() else np.unique(granules)
