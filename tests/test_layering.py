@@ -18,7 +18,7 @@ WITH_TORCH = {
     "judgement",
     "structure",
     "outputs",
-    "null_kernels", "diagnosis", "slots", "roundings",
+    "null_kernels", "diagnosis", "slots", "roundings", "choices",
     "file_checks",
     "value_trials",
     "poison",
