@@ -36,7 +36,6 @@ WITH_TORCH = {
     "stand_in",
     "listen_cute",
     "listen_triton",
-    "choices",
 }
 STANDARD_LIBRARY = set(sys.stdlib_module_names) | {"__future__", "kernel_harness"}
 pytestmark = pytest.mark.cpu
