@@ -87,6 +87,11 @@ EXPLANATIONS = {
         "{seen} A tensor may start anywhere in its storage: use data_ptr(), strides and the tensor's "
         "own size, not its storage.",
     ),
+    "sizes-between": (
+        WRONG,
+        "Sizes between those of the cases give a wrong result: {seen} If the kernel does not take them, it must raise "
+        "ValueError.",
+    ),
     "ignored-argument": (
         WRONG,
         "{seen} The kernel is right for what get_inputs passes only: use the argument, or raise ValueError "

@@ -32,6 +32,7 @@ class CaseJudge:
         self.output_nbytes: list[int] = []
         self.conditioned = False
         self.has_choices = True  # until the reference is known to have no order of equal values to choose
+        self.call_seconds = 0.0  # of the last call that was judged
         self.base: dict = {}  # the reference's answer on the first inputs
 
     def case_failed(self) -> bool:
@@ -202,6 +203,7 @@ class CaseJudge:
         if "bundle" not in reply:
             return
         facts = reply["facts"]
+        self.call_seconds = facts["host_seconds"]
         result = reply["result"]
         tree = result.bundle.tree["items"]["result"]
         wanted = expected["native"].bundle.tree["items"]["result"]
@@ -253,6 +255,9 @@ class CaseJudge:
                 self.outcome.add(
                     "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
                 )
+        for index in set(facts.get("versions_raised", ())) - may_change:
+            seen = f"kernel_fn wrote to input {index} in place and put back what was there ({label})."
+            self.outcome.add("input-mutation", seen, self.case)
         for index, side, guard in work.guards():
             hit = (guard != values.guard_pattern(index)).nonzero()
             if hit.numel():

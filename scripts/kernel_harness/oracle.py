@@ -13,11 +13,12 @@ from pathlib import Path
 
 import torch
 
+from . import between as sizes
 from . import integrity, shrinking, simulation, values
 from .choices import Choices
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
-from .roundings import PinnedRoundings, Roundings
+from .roundings import Exactness, PinnedRoundings, Roundings
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
@@ -144,6 +145,12 @@ def reference(
     if torch.cuda.is_initialized() and torch.cuda.memory_reserved() > CACHE_LIMIT_BYTES:
         torch.cuda.empty_cache()  # the kernel's process uses the same GPU
     return answer
+
+
+def is_exact(bundle: dict) -> dict:
+    """Does the reference compute without any rounding on these inputs, not even of float32?"""
+    source, mode = values.Mapping(values.Bundle.from_json(bundle), writable=False), Exactness()
+    return {"exact": _widened(source, [], mode=mode) is not None and mode.is_exact}
 
 
 def rehearse() -> dict:
@@ -346,16 +353,8 @@ def _forbidden_kernel(*_args, **_kwargs):
 def shrink(case: str, limit: int, kept: list[str]) -> dict:
     """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
     given = _file.cases[case]
-    parameters = inspect.signature(_file.get_inputs).parameters.values()
-    sizes = {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
-
-    def size_of(keywords: dict) -> int:
-        with _pretending():
-            storages = [t.untyped_storage() for t in _tensors(_file.get_inputs(**keywords))]
-        return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
-
-    before = {**sizes, **given}
-    after = shrinking.shrink(before, size_of, limit, kept)
+    before = {**_default_sizes(), **given}
+    after = shrinking.shrink(before, _bytes_with, limit, kept)
     if after is None:
         return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
     name = f"{case}, shrunk"
@@ -365,4 +364,41 @@ def shrink(case: str, limit: int, kept: list[str]) -> dict:
     return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
 
 
-HANDLERS = {"load": load, "inputs": inputs, "reference": reference, "rehearse": rehearse, "shrink": shrink}
+def _default_sizes() -> dict:
+    parameters = inspect.signature(_file.get_inputs).parameters.values()
+    return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
+
+
+def _bytes_with(keywords: dict) -> int:
+    with _pretending():
+        storages = [t.untyped_storage() for t in _tensors(_file.get_inputs(**keywords))]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def between(limit: int) -> dict:
+    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
+    groups of the same size beside different others."""
+    given = [{**_default_sizes(), **case} for case in _file.cases.values()]
+    groups: dict[str, list[str]] = {}
+    for changed, keywords, before in sizes.between(given):
+        try:
+            nbytes, old = _bytes_with(keywords), _bytes_with(before)
+        except Exception:  # whatever get_inputs raises: these values do not fit together
+            continue
+        if nbytes > limit or nbytes == old:  # what changes no size is a mode, or a number
+            continue
+        name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
+        _file.cases[name] = keywords
+        groups.setdefault(changed, []).append(name)
+    return {"groups": list(groups.values())}
+
+
+HANDLERS = {
+    "between": between,
+    "load": load,
+    "inputs": inputs,
+    "reference": reference,
+    "is_exact": is_exact,
+    "rehearse": rehearse,
+    "shrink": shrink,
+}

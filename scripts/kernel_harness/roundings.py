@@ -69,3 +69,22 @@ class Roundings(PinnedRoundings):
             if result is not NotImplemented:
                 return result
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+class Exactness(TorchDispatchMode):
+    """Watches whether every floating result could be a float32, which then rounds nowhere, in whatever order."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_exact = True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for value in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(value, torch.Tensor) and value.dtype is torch.float64:
+                self.is_exact &= bool((value.to(torch.float32).to(torch.float64) == value).all())
+        return result

@@ -17,6 +17,7 @@ from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
+QUICK_SIMULATION = 1.0  # seconds a call, compiled: other values than get_inputs' are simulated, too, of one case
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
 WARPED = "differ from get_inputs' by 5 to 35 %"
@@ -130,6 +131,8 @@ class CaseTrials(DeviceTrials):
         steps += [lambda seed=seed: self._another_seed(seed) for seed in range(1, seeds)]
         if self.on_gpu and not self.bench:
             steps.append(lambda: self._streams(first))
+        if simulate and judge.full and not self.bench:
+            steps.append(lambda: self._simulated_values(first))
         if thorough:
             steps.append(lambda: self._index_replay(first))
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
@@ -139,6 +142,15 @@ class CaseTrials(DeviceTrials):
         if self.on_gpu and not self.bench and judge.capturable:
             steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
         return steps
+
+    def _simulated_values(self, first: Bundle) -> None:
+        """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
+        if self.call_seconds > QUICK_SIMULATION or self.outcome.facts.get("other_values_simulated"):
+            return
+        self.outcome.facts["other_values_simulated"] = self.case
+        self.rule_breakers = self._rule_breakers(first)
+        self._index_replay(first)
+        self._hostile(first)
 
     def _was_simulated(self, facts: dict) -> bool:
         simulated = facts["simulated"]
@@ -184,7 +196,7 @@ class CaseTrials(DeviceTrials):
         its first call, which compiles."""
         self.rule_breakers = self._rule_breakers(first)
         while len(self.judge.spares) < 1 + bool(self.rule_breakers):
-            self.judge.start_another(interpret=not self.on_gpu)
+            self.judge.start_another(self.judge.interprets)
         fresh = self.judge.spares[0]  # given out last
         self.early = self._working_copy(first), self.judge.new_file("out")
         self._ask_in_fresh_process(fresh, *self.early)
@@ -362,7 +374,7 @@ class CaseTrials(DeviceTrials):
         for unused in judge.spares[1:]:
             unused.close()
         del judge.spares[1:]  # what is left was asked for its first call
-        with judge.another_candidate(interpret=not self.on_gpu) as other:
+        with judge.another_candidate(judge.interprets) as other:
             trials = [("in a fresh process", *self.early, judge.ask_candidate_answer("call", self.case, other))]
             busy = self._working_copy(first).bundle.to_json()
             judge.candidate.send("alternate", bundle=busy, other=busy, slot="c", outputs=[], count=10**6, seconds=0.3)

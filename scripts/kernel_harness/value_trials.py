@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
-from . import values, variations, worker
-from .contract import ContractError
+from . import integers, ties, values, variations, worker
+from .arguments import MOST_WORDS, other_arguments, words_in
+from .contract import ContractError, read_source
 from .file_checks import FileChecks
-from .structure import as_finite, digest, finite, floats, same_outputs
+from .structure import as_finite, digest, finite, floats, same_outputs, tensors
 from .structured import is_whole, lengthened
 from .values import Bundle
 
@@ -24,6 +25,7 @@ class RuleBreaker:
     """Inputs that may be none to the kernel: a result that stays counts against it, one that is wrong if it decides.
 
     nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
+    slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
     """
 
     check: str
@@ -31,6 +33,7 @@ class RuleBreaker:
     bundle: Bundle
     decides: bool = False
     nearly: bool = False
+    slip: bool = False
 
     @property
     def result(self) -> str:
@@ -107,8 +110,10 @@ class ValueTrials(FileChecks):
         self._hostile_trial(
             first, "NaN and infinities at a few places", variations.specials, decisive=self.judge.paranoid
         )
+        self._nans(first)
         self._signs(first)
         self.conditioned = False
+        self._ties(first)
 
     def _hostile_trial(
         self, first: Bundle, label: str, change, decisive: bool, kinds: str = "float", only: set[int] | None = None
@@ -138,6 +143,41 @@ class ValueTrials(FileChecks):
                 f"[case {self.case}] {label}: the result differs from the reference's "
                 f"({self._worst(reply, expected)}); --level paranoid makes this decide"
             )
+
+    def _nans(self, first: Bundle) -> None:
+        """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
+        new, moved = self._varied(first, variations.nans)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "nans", roundings=True)
+        except ContractError:
+            return
+        is_about_nan = bool(floats(expected["native"])) and finite(expected)
+        if not is_about_nan or same_outputs(expected["native"], self.base["native"]):
+            return
+        reply = self._call("NaN at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+            seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
+            self.outcome.add("other-values", seen, self.case)
+
+    def _ties(self, first: Bundle) -> None:
+        """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""
+        new, moved = self._varied(first, ties.dyadic)
+        if not moved or self.case_failed():
+            return
+        new = ties.dyadic_numbers(new)
+        try:
+            expected = self._reference(new, "ties")
+        except ContractError:
+            return
+        if not finite(expected) or not self.judge.ask_oracle("is_exact", bundle=new.to_json())["exact"]:
+            return
+        expected["moved"] = expected["golden"]  # a tie moves to either side, but there is nothing that moves it
+        reply = self._call("numbers of few digits", self._working_copy(new), "b", poison="large", may_fail=True)
+        if self._failed_quietly(reply, expected):
+            seen = "On numbers of so few digits that nothing is rounded before it is meant to be, the result is wrong"
+            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
 
     def _signs(self, first: Bundle) -> None:
         """Inputs of one sign get both: relu, abs and max(x, 0) do nothing on the values of torch.rand.
@@ -175,7 +215,7 @@ class ValueTrials(FileChecks):
         judge = self.judge
         if not self.rule_breakers:
             return
-        with suppress(worker.WorkerError, ContractError), judge.another_candidate(interpret=not self.on_gpu) as other:
+        with suppress(worker.WorkerError, ContractError), judge.another_candidate(judge.interprets) as other:
             work = self._working_copy(first)
             before = self._ask_other(other, work.bundle, "a")
             for breaker in self.rule_breakers if before is not None else ():
@@ -185,7 +225,7 @@ class ValueTrials(FileChecks):
                 else:
                     after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b")
                 wrong = self._wrong_with(after, breaker)
-                if wrong and digest(before) == digest(after):
+                if wrong and digest(before) == digest(after) and not breaker.slip:
                     seen = f"With {breaker.what} kernel_fn returned {breaker.result}, bit for bit"
                     self.outcome.add(breaker.check, f"{seen}, where the reference's changes.", self.case)
                 elif wrong and breaker.decides:
@@ -197,9 +237,8 @@ class ValueTrials(FileChecks):
         found = []
         if moved:
             found.append(RuleBreaker("replay", "other integers or masks in the same memory", new))
-        for index, old, value, changed in variations.other_scalars(first)[:MOST_SCALARS]:
-            what, decides = f"{value} in place of {old} for input {index}", isinstance(old, (bool, float))
-            found.append(RuleBreaker("ignored-argument", what, changed, decides))
+        found += self._other_arguments(first)
+        found += self._other_integers(first)
         for index in range(len(first.tree["items"])):
             new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
             if moved:
@@ -212,6 +251,50 @@ class ValueTrials(FileChecks):
             if moved:
                 what = "whole numbers of more digits than get_inputs', of which none has a fraction,"
                 found.append(RuleBreaker("ignored-argument", what, new, decides=True, nearly=True))
+        return found
+
+    def _other_arguments(self, first: Bundle) -> list[RuleBreaker]:
+        """Another value of each argument that is no tensor; in place of a name some others that the reference knows."""
+        paths = (self.settings.kernel, self.settings.reference)
+        words = [word for path in paths if path for word in words_in(read_source(path)[1])]
+        found, named = [], 0
+        for other in other_arguments(first, words):
+            if len(found) - named == MOST_SCALARS and not other.is_named:
+                continue
+            if other.is_named:
+                if named == MOST_WORDS or not self._moves(other.bundle):
+                    continue
+                named += 1
+            what = f"{other.new!r} in place of {other.old!r} for input {other.index}"
+            found.append(RuleBreaker("ignored-argument", what, other.bundle, other.decides))
+        return found
+
+    def _moves(self, bundle: Bundle) -> bool:
+        """Does the reference take these inputs, and answer something else than on the first ones?"""
+        try:
+            return not same_outputs(self._reference(bundle, "argument", golden=False)["native"], self.base["native"])
+        except ContractError:
+            return False
+
+    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths than get_inputs', and those that the reference sets apart."""
+        changes = (
+            (integers.both_signs, "integers of both signs"),
+            (integers.middle_width, "integers of fifteen bits"),
+            (integers.whole_width, "integers that fill their type"),
+            (integers.one_each, "one True in each row"),
+        )
+        found = []
+        for change, what in changes:
+            new, moved = self._varied(first, change, kinds="index")
+            if moved and self._moves(new):
+                found.append(RuleBreaker("replay", what, new, decides=True, slip=True))
+        for value in integers.special_values(read_source(self.settings.reference or self.settings.kernel)[1]):
+            for index in range(len(first.tree["items"])):
+                new, moved = self._varied(first, integers.put(value), only={index}, kinds="index")
+                if moved and self._moves(new):
+                    what = f"{value}, which the reference sets apart, at places of input {index}"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
         return found
 
     def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:
@@ -236,7 +319,18 @@ class ValueTrials(FileChecks):
         is_taken = is_finite and as_finite(expected, self.base)
         if not is_taken or not self._failed_quietly(after, expected):
             return ""
-        return self._worst(after, expected) if not breaker.nearly or self._nearly_right(after, expected) else ""
+        if (breaker.nearly and not self._nearly_right(after, expected)) or (
+            breaker.slip and not self._is_slip(after, expected)
+        ):
+            return ""
+        return self._worst(after, expected)
+
+    def _is_slip(self, reply: dict, expected: dict) -> bool:
+        pairs = list(zip(tensors(reply["result"]), tensors(expected["native"]), strict=False))
+        whole = [(y, n) for y, n in pairs if not (n.dtype.is_floating_point or n.dtype.is_complex)]
+        if len(whole) < len(pairs):
+            return self._nearly_right(reply, expected)
+        return all(y.shape == n.shape and (torch.equal(y, n) or integers.is_slip(y, n)) for y, n in whole)
 
     def _nearly_right(self, reply: dict, expected: dict) -> bool:
         compared = self._comparisons(reply["result"], expected)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -171,24 +170,6 @@ def rotate(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return _raw(x).view(x.shape).roll(by, -1).view(x.dtype)
 
 
-def other_scalars(bundle: Bundle) -> list[tuple[int, object, object, Bundle]]:
-    """(index, value, another value, the bundle with that) of each Python number among the inputs."""
-    found = []
-    for index, node in enumerate(bundle.tree["items"]):
-        old = node.get("value")
-        if node["kind"] == "bool":
-            new = not old
-        elif node["kind"] == "int":
-            new = old + 1
-        elif node["kind"] == "float" and isinstance(old, float) and math.isfinite(old):
-            new = 1.1 * old if old else 0.1
-        else:
-            continue
-        items = [*bundle.tree["items"][:index], {**node, "value": new}, *bundle.tree["items"][index + 1 :]]
-        found.append((index, old, new, replace(bundle, tree={**bundle.tree, "items": items})))
-    return found
-
-
 def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
     """int64, at most (count,): flat indices of finite elements in random order, no two the same.
 
@@ -212,7 +193,10 @@ def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 
 def scramble(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Other integers: a constant becomes a draw from 1 to it, a mask flips a quarter, the rest shuffle."""
+    """Other integers: a constant becomes a draw from 1 to it, one alone grows by one, a mask flips a quarter, the rest
+    shuffle."""
+    if x.numel() == 1 and x.dtype is not torch.bool:
+        return x + 1
     if x.dtype is torch.bool:
         return x ^ (torch.rand(x.shape, generator=generator, device=x.device) < 0.25)
     if x.numel() > 1 and bool((x == x.flatten()[0]).all()):
@@ -249,6 +233,11 @@ def repeat(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return _cast(x.to(torch.float64) * 37.0, x.dtype)
+
+
+def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half values of hundreds, whose squares are out of its range."""
+    return _cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
 
 
 def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -336,14 +325,31 @@ def _places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.T
     return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
 
 
+def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Data around 256 times their spread: what a difference of two large sums leaves of it."""
+    if x.dtype.itemsize < 4 or x.numel() < DATA or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
+        return None
+    spread = float(x.to(torch.float64).std())
+    return _cast(x.to(torch.float64) + 256 * spread, x.dtype)
+
+
+def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """NaN at a few random places."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    wide[_places(x, generator, 512)] = math.nan
+    return wide.view(x.shape).to(x.dtype)
+
+
 HOSTILE = {
     "values 37 times as large": large,
+    "values 256 times as large": huge,
     "values 512 times as small": small,
     "heavy tails (one in 256 is 50 times as large)": spikes,
     "small integers (exact sums, ties)": integers,
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
     "a row of zeros": empty_row,
+    "values around 256 times their spread": shifted,
 }
 
 

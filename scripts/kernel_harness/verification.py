@@ -147,16 +147,16 @@ class Judge:
 
     def run(self) -> None:
         cases = self._load()
-        from .trials import CaseTrials, closing_checks  # imports torch
-
+        from . import derived_trials, shrunk_trials  # imports torch
+        from .trials import CaseTrials, closing_checks
         for index, name in enumerate(cases):
             CaseTrials(self, name, thorough=index == 0).run()
         if self.settings.simulate and not self.settings.cases:
-            from . import shrunk_trials
-
             shrunk_trials.run(self)
         for name in self.bench[:MAX_BENCH_CASES]:
             CaseTrials(self, name, thorough=False, bench=True).run()
+        if self.full and not self.settings.cases:
+            derived_trials.run(self)
         closing_checks(self)
 
     def _load(self) -> list[str]:
@@ -221,6 +221,7 @@ class Judge:
                 self.spares.pop().close()
         if self.loading is None:
             self._send_load(interpret)
+        self.interprets = interpret
         loaded = self.ask_candidate_answer("load")
         self.loading = None
         if "contract" in loaded:

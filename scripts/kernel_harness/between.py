@@ -1,0 +1,54 @@
+"""Sizes between those of a file's cases, which no case has: arguments of get_inputs (standard library only).
+
+A file that shows several sizes of an argument, not all of them powers of two, says that it takes sizes, and not those
+alone. What all its sizes have in common (a divisor; two arguments that are always equal) the new ones have, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
+
+
+def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+    """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
+    with one size changed; none where the cases show no sizes between which others lie."""
+    numbers = [_numbers(case) for case in cases]
+    shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
+    tied: dict[tuple[int, ...], list[Place]] = {}
+    for place in shared:
+        tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
+    found = []
+    for sizes, places in tied.items():
+        size = _new_size(set(sizes))
+        if size is not None:
+            what = ", ".join(f"{name if at is None else f'{name}[{at}]'}={size}" for name, at in places)
+            found += [(what, _with(case, places, size), case) for case in cases]
+    return found
+
+
+def _new_size(sizes: set[int]) -> int | None:
+    """The largest below the largest one that has the divisor of all."""
+    if min(sizes) < 0 or len(sizes - {0}) < 2 or all(size & (size - 1) == 0 for size in sizes):
+        return None
+    step = math.gcd(*sizes)
+    return next((n for n in range(max(sizes) - step, min(sizes - {0}), -step) if n not in sizes), None)
+
+
+def _numbers(case: Mapping) -> dict[Place, int]:
+    found: dict[Place, int] = {}
+    for name, value in case.items():
+        if type(value) is int:
+            found[name, None] = value
+        elif isinstance(value, (tuple, list)) and all(type(n) is int for n in value):
+            found |= {(name, at): n for at, n in enumerate(value)}
+    return found
+
+
+def _with(case: Mapping, places: Sequence[Place], size: int) -> dict:
+    new = dict(case)
+    for name, at in places:
+        new[name] = size if at is None else type(new[name])(size if i == at else n for i, n in enumerate(new[name]))
+    return new

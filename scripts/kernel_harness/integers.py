@@ -1,0 +1,123 @@
+"""Other integers than get_inputs draws: of both signs, of the whole width of their type, and those that are special.
+
+Most integers are positions, sizes and codes, with rules that the judge does not know. So a wrong result counts where
+the reference takes the values and the error is one that arithmetic makes (``is_slip``), or the value is special.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from .structured import CODES
+
+DATA = 64  # elements; fewer are parameters
+WIDE = {torch.int32: 2**30, torch.int64: 2**40}  # values up to there: sums in int64 pass 32 bits
+MIDDLE = 2**15  # products are exact in int32, not in float32
+NARROW = (torch.uint8, torch.int8, torch.int16)  # here the whole range is what data fill
+SLIPS = 4  # so many different errors, at most, make a carry, an offset by one or a missing sign
+LOWEST_CARRY = 2**7
+NEARLY = 2.0**-6
+LABEL_LOSSES = ("cross_entropy", "nll_loss")  # -100 is their label of what does not count
+
+
+def both_signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the values of non-negative data get the other sign."""
+    if not x.dtype.is_signed or not _is_data(x) or int(x.min()) < 0:
+        return None
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.5, -x, x)
+
+
+def whole_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Data that fill their type: random bits up to 16 of them, above that the values times one large odd number."""
+    if x.dtype in NARROW and _is_data(x):
+        info, drawn = torch.iinfo(x.dtype), {"generator": generator, "device": x.device}
+        return torch.randint(info.min, info.max + 1, x.shape, **drawn).to(x.dtype)
+    return _times(x, WIDE[x.dtype]) if x.dtype in WIDE else None
+
+
+def middle_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Wide integers of 15 bits."""
+    return _times(x, MIDDLE) if x.dtype in WIDE else None
+
+
+def _times(x: torch.Tensor, limit: int) -> torch.Tensor | None:
+    factor = limit // max(1, int(x.abs().max())) if _is_data(x) else 0
+    return x * (factor - 1 | 1) if factor > 2 else None
+
+
+def one_each(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Masks of data get one True in each row, at a random place, but for those that part a row in two."""
+    columns = x.shape[-1] if x.dim() else 0
+    if x.dtype is not torch.bool or columns < 4 or x.numel() < DATA:
+        return None
+    if int((x[..., 1:] != x[..., :-1]).sum(-1).max()) < 2:
+        return None
+    places = torch.randint(columns, (*x.shape[:-1], 1), generator=generator, device=x.device)
+    return torch.zeros_like(x).scatter(-1, places, True)
+
+
+def put(value: int):
+    """A change that gives a quarter of the elements one value."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dtype not in WIDE or x.numel() < 4:
+            return None
+        return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, value, x)
+
+    return change
+
+
+def _is_data(x: torch.Tensor) -> bool:
+    """Many values that are no flags, digits, classes or positions in order."""
+    if x.dtype is torch.bool or x.dim() == 0 or x.numel() < DATA:
+        return False
+    steps = x.to(torch.int64).diff(dim=-1)
+    is_sorted = x.shape[-1] > 3 and (bool((steps >= 0).all()) or bool((steps <= 0).all()))
+    return not is_sorted and int(x.max()) - int(x.min()) > 2 * CODES
+
+
+def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Do the integers differ as arithmetic slips make them, not as memory that belongs to others does? Few different
+    errors (a carry, an offset by one), multiples of a carry, or lost digits."""
+    y, n = result.to(torch.int64), expected.to(torch.int64)
+    errors = (y - n)[y != n]
+    if errors.numel() < 2:
+        return False
+    few = errors.unique().numel() <= SLIPS and errors.numel() > 2 * SLIPS
+    relative = errors.abs() <= NEARLY * n[y != n].abs()
+    return few or bool((errors % LOWEST_CARRY == 0).all()) or bool(relative.all())
+
+
+def special_values(tree: ast.Module) -> list[int]:
+    """The negative numbers that reference_fn itself sets apart: what it compares with, or ignores by its arguments."""
+    function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+    if function is None:
+        return []
+    constants = {
+        target.id: _number(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Eq, ast.NotEq)) for op in node.ops):
+            found += [_number(side, constants) for side in (node.left, *node.comparators)]
+        elif isinstance(node, ast.keyword) and node.arg == "ignore_index":
+            found.append(_number(node.value, constants))
+        elif isinstance(node, ast.Attribute) and node.attr in LABEL_LOSSES:
+            found.append(-100)
+    return list(dict.fromkeys(value for value in found if value is not None and value < 0))
+
+
+def _number(node: ast.expr, names: dict | None = None) -> int | None:
+    if isinstance(node, ast.Name):
+        return (names or {}).get(node.id)
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if type(value) is int else None
