@@ -17,7 +17,7 @@ from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
-QUICK_SIMULATION = 1.0  # seconds a call, compiled: other values than get_inputs' are simulated, too, of one case
+QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
 WARPED = "differ from get_inputs' by 5 to 35 %"
@@ -145,12 +145,11 @@ class CaseTrials(DeviceTrials):
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
-        if self.call_seconds > QUICK_SIMULATION or self.outcome.facts.get("other_values_simulated"):
-            return
-        self.outcome.facts["other_values_simulated"] = self.case
-        self.rule_breakers = self._rule_breakers(first)
-        self._index_replay(first)
-        self._hostile(first)
+        facts = self.outcome.facts
+        if self.call_seconds <= QUICK_SIMULATION and facts.setdefault("other_values", self.case) == self.case:
+            self.rule_breakers = self._rule_breakers(first)
+            self._index_replay(first)
+            self._hostile(first)
 
     def _was_simulated(self, facts: dict) -> bool:
         simulated = facts["simulated"]
