@@ -17,7 +17,6 @@ from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
-QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
 WARPED = "differ from get_inputs' by 5 to 35 %"
@@ -142,14 +141,6 @@ class CaseTrials(DeviceTrials):
         if self.on_gpu and not self.bench and judge.capturable:
             steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
         return steps
-
-    def _simulated_values(self, first: Bundle) -> None:
-        """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
-        facts = self.outcome.facts
-        if self.call_seconds <= QUICK_SIMULATION and facts.setdefault("other_values", self.case) == self.case:
-            self.rule_breakers = self._rule_breakers(first)
-            self._index_replay(first)
-            self._hostile(first)
 
     def _was_simulated(self, facts: dict) -> bool:
         simulated = facts["simulated"]

@@ -17,6 +17,7 @@ from .structured import is_whole, lengthened
 from .values import Bundle
 
 MOST_SCALARS = 6
+QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
@@ -204,6 +205,14 @@ class ValueTrials(FileChecks):
                     f"{self._worst(reply, expected)}.",
                     self.case,
                 )
+
+    def _simulated_values(self, first: Bundle) -> None:
+        """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
+        facts = self.outcome.facts
+        if self.call_seconds <= QUICK_SIMULATION and facts.setdefault("other_values", self.case) == self.case:
+            self.rule_breakers = self._rule_breakers(first)
+            self._index_replay(first)
+            self._hostile(first)
 
     def _index_replay(self, first: Bundle) -> None:
         """Other integers, masks and numbers than a first call's, in a process that may die of them.
