@@ -26,6 +26,8 @@ WITH_TORCH = {
     "device_trials",
     "graph_nodes",
     "structured",
+    "integers",
+    "ties",
     "oracle",
     "candidate",
     "contender",

@@ -19,7 +19,7 @@ def dyadic(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     if x.numel() < DATA or float(wide.min()) > 0:
         return _nearest_power(wide).to(x.dtype)
     draw = {"generator": generator, "device": x.device}
-    odd, end = (torch.randint(low, high, x.shape, **draw) for low, high in ((0, 16), (1, 7)))
+    odd, end = (torch.randint(low, high, x.shape, **draw) for low, high in ((0, 16), (0, 10)))
     sign = torch.where(wide < 0, -1, 1)
     scale = _nearest_power(wide.square().mean().sqrt())
     return torch.where(torch.isfinite(wide), sign * (2 * odd + 1) * 2.0**-end * scale, wide).to(x.dtype)

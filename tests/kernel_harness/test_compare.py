@@ -92,6 +92,16 @@ def test_columns_of_one_size_and_tensors_of_many_chunks_are_one_group(monkeypatc
     assert compare("", sequential_matmul(a, b), expected).passed
 
 
+@pytest.mark.parametrize(("dtype", "passes"), [(torch.float16, False), (torch.float32, True)], ids=str)
+def test_denormals_may_be_flushed_in_float32_and_not_in_half(dtype, passes):
+    smallest = torch.finfo(dtype).smallest_normal
+    (x,), expected = anchors(lambda x: x / 4, torch.randn(4096, dtype=torch.float64) * smallest, dtype=dtype)
+    flushed = torch.where(expected.native.abs() < smallest, 0.0, expected.native)
+
+    assert compare("", flushed, expected).passed == passes
+    assert compare("", x * 0.25, expected).passed
+
+
 def test_tf32_in_place_of_float32_fails():
     (a, b), expected = anchors(torch.matmul, torch.randn(64, 512), torch.randn(512, 64), dtype=torch.float32)
     truncated = [(t.view(torch.int32) & ~0x1FFF).view(torch.float32) for t in (a, b)]

@@ -1,0 +1,48 @@
+"""Which other arguments the judge passes in place of those of get_inputs."""
+
+import ast
+
+import pytest
+import torch
+from kernel_harness import values
+from kernel_harness.arguments import other_arguments, words_in
+
+pytestmark = pytest.mark.cpu
+
+
+def changed(argument, tmp_path, words=()):
+    bundle = values.save([torch.ones(4), argument], tmp_path / "inputs")
+    return [(o.new, o.decides, values.rebuild(o.bundle.tree["items"][1], None)) for o in other_arguments(bundle, words)]
+
+
+@pytest.mark.parametrize(
+    ("argument", "other", "decides"),
+    [(2.0, 2.2, True), (0.0, 0.1, True), (True, False, True), (7, 8, False), (torch.bfloat16, torch.float32, True)],
+)
+def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_path):
+    [(_, decided, rebuilt)] = changed(argument, tmp_path)
+
+    assert rebuilt == other
+    assert decided == decides
+
+
+def test_a_name_becomes_those_of_its_kind_and_those_of_the_file(tmp_path):
+    found = [new for new, _, _ in changed("mean", tmp_path, ["mean", "rows"])]
+
+    assert {"sum", "none", "rows"} <= set(found)
+    assert "mean" not in found
+
+
+@pytest.mark.parametrize(("sizes", "others"), [([16, 16, 32], [16, 32, 16]), ((3, 5), (5, 3))])
+def test_sizes_in_a_sequence_keep_their_sum(sizes, others, tmp_path):
+    assert changed(sizes, tmp_path)[0][2] == others
+
+
+def test_what_a_dict_holds_changes_one_at_a_time(tmp_path):
+    found = [rebuilt for _, _, rebuilt in changed({"scale": 2.0, "causal": True}, tmp_path)]
+
+    assert found == [{"scale": 2.0, "causal": False}, {"scale": 2.2, "causal": True}]
+
+
+def test_sentences_are_no_words():
+    assert words_in(ast.parse('"""A file."""\nx = "tanh"\ny = "a long sentence"\nz = "tanh"')) == ["tanh"]

@@ -1,0 +1,40 @@
+"""Sizes between those of a file's cases."""
+
+import pytest
+from kernel_harness.between import between
+
+pytestmark = pytest.mark.cpu
+
+
+def made(*cases):
+    return [(what, keywords) for what, keywords, _ in between(cases)]
+
+
+def test_a_size_below_the_largest_with_the_divisor_of_all():
+    found = made({"n": 24, "dtype": None}, {"n": 96, "dtype": "half"})
+
+    assert found == [("n=72", {"n": 72, "dtype": None}), ("n=72", {"n": 72, "dtype": "half"})]
+
+
+def test_powers_of_two_may_be_all_that_a_kernel_takes():
+    assert not made({"n": 64}, {"n": 1024})
+
+
+def test_one_size_says_nothing_of_others():
+    assert not made({"n": 77}, {"n": 77})
+
+
+def test_neighbours_have_nothing_between():
+    assert not made({"n": 6}, {"n": 5})
+
+
+def test_sizes_that_are_always_equal_stay_so():
+    found = made({"rows": 7, "columns": 7}, {"rows": 100, "columns": 100})
+
+    assert found[0] == ("rows=99, columns=99", {"rows": 99, "columns": 99})
+
+
+def test_numbers_of_a_shape_change_alone():
+    found = dict(made({"shape": (3, 50)}, {"shape": (3, 8)}))
+
+    assert found == {"shape[1]=48": {"shape": (3, 48)}}

@@ -1,0 +1,31 @@
+"""Numbers on which a reference rounds nowhere but where it means to."""
+
+import pytest
+import torch
+from kernel_harness import ties, values
+from kernel_harness.roundings import Exactness
+
+pytestmark = pytest.mark.cpu
+TORCH = torch.Generator().manual_seed(0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("scale", [2.0**-5, 1.0, 2.0])
+def test_many_lie_on_ties_whatever_power_of_two_scales_them(dtype, scale):
+    x = ties.dyadic(torch.randn(4096, generator=TORCH).to(dtype) * 4, TORCH).double() / scale
+
+    assert int(((x - x.floor()) == 0.5).sum()) > 200
+
+
+def test_scales_and_numbers_become_powers_of_two(tmp_path):
+    assert torch.equal(ties.dyadic(torch.tensor([0.3, 5.0]), TORCH), torch.tensor([0.25, 4.0]))
+    bundle = ties.dyadic_numbers(values.save([torch.ones(2), 0.05, 3], tmp_path / "inputs"))
+    assert [node["value"] for node in bundle.tree["items"][1:]] == [0.0625, 3]
+
+
+def test_exactness_sees_a_division_by_three_and_a_halved_eighth():
+    x = torch.arange(64, dtype=torch.float64) / 8
+    for step, exact in ((lambda: (x / 0.0625).round(), True), (lambda: x / 3, False)):
+        with Exactness() as mode:
+            step()
+        assert mode.is_exact == exact
