@@ -326,11 +326,12 @@ def _places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.T
 
 
 def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Data around 256 times their spread: what a difference of two large sums leaves of it."""
+    """Data around 256 times their spread, below zero if some are: what a difference of two large sums leaves of it, and
+    a maximum that starts from zero."""
     if x.dtype.itemsize < 4 or x.numel() < DATA or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
         return None
-    spread = float(x.to(torch.float64).std())
-    return _cast(x.to(torch.float64) + 256 * spread, x.dtype)
+    wide = x.to(torch.float64)
+    return _cast(wide + 256 * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
