@@ -24,6 +24,7 @@ KIN = (  # words that PyTorch and kernels take in place of each other
     "N T",
 )
 DTYPES = ("float32", "bfloat16", "float16")
+NEGLIGIBLE, NOTICED = 1e-3, 0.25  # an epsilon of which a tenth more shows nowhere, and one that shows
 MOST_WORDS = 4  # tried in place of one
 MOST_ITEMS = 3  # of a list that are changed, one at a time
 
@@ -71,6 +72,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
     elif kind == "float" and isinstance(old, float) and math.isfinite(old):
         new = 1.1 * old if old else 0.1
         yield old, new, True, {**node, "value": new}
+        if 0 < abs(old) < NEGLIGIBLE:
+            yield old, NOTICED, True, {**node, "value": NOTICED}
     elif kind == "str":
         kin = [word for line in KIN for word in line.split() if old.lower() in line.lower().split()]
         for new in list(dict.fromkeys(word for word in [*kin, *words] if word != old))[: MOST_WORDS * 4]:

@@ -26,6 +26,10 @@ def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_pa
     assert decided == decides
 
 
+def test_an_epsilon_becomes_one_that_shows(tmp_path):
+    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [1.1e-6, 0.25]
+
+
 def test_a_name_becomes_those_of_its_kind_and_those_of_the_file(tmp_path):
     found = [new for new, _, _ in changed("mean", tmp_path, ["mean", "rows"])]
 
