@@ -12,6 +12,7 @@ from . import integers, ties, values, variations, worker
 from .arguments import MOST_WORDS, other_arguments, words_in
 from .contract import ContractError, read_source
 from .file_checks import FileChecks
+from .judgement import REFUSALS
 from .structure import as_finite, digest, finite, floats, same_outputs, tensors
 from .structured import is_whole, lengthened
 from .values import Bundle
@@ -27,6 +28,7 @@ class RuleBreaker:
 
     nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
     slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
+    named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
     """
 
     check: str
@@ -35,6 +37,7 @@ class RuleBreaker:
     decides: bool = False
     nearly: bool = False
     slip: bool = False
+    named: bool = False
 
     @property
     def result(self) -> str:
@@ -45,6 +48,7 @@ class ValueTrials(FileChecks):
     """Trials whose inputs the judge changes beyond what replay needs."""
 
     rule_breakers: Sequence[RuleBreaker] = ()
+    error = ""  # of the last call in another process
 
     def _dependence(self, first: Bundle, expected: dict) -> None:
         """Does the reference depend on its inputs? An answer that does not move tells nothing about a kernel."""
@@ -233,6 +237,8 @@ class ValueTrials(FileChecks):
                     after = self._ask_other(other, work.bundle, "a", refresh="bumped")
                 else:
                     after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b")
+                if after is None and breaker.named and not self.error.startswith(REFUSALS):
+                    self.outcome.add("other-values", f"With {breaker.what} it fails: {self.error[:160]}.", self.case)
                 wrong = self._wrong_with(after, breaker)
                 if wrong and digest(before) == digest(after) and not breaker.slip:
                     seen = f"With {breaker.what} kernel_fn returned {breaker.result}, bit for bit"
@@ -303,7 +309,7 @@ class ValueTrials(FileChecks):
                 new, moved = self._varied(first, integers.put(value), only={index}, kinds="index")
                 if moved and self._moves(new):
                     what = f"{value}, which the reference sets apart, at places of input {index}"
-                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True, named=True))
         return found
 
     def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:
@@ -311,6 +317,7 @@ class ValueTrials(FileChecks):
         output = self.judge.new_file("out")
         request = {"slot": slot, "output": str(output), "expected_nbytes": self.output_nbytes, **options}
         reply = other.call("call", self.settings.timeout, bundle=bundle.to_json(), **request)
+        self.error = str(reply.get("error", ""))
         if "bundle" not in reply:
             return None
         self._take_result(reply, output, "other integers or numbers")
