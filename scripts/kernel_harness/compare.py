@@ -45,8 +45,7 @@ SENSITIVITY = 64.0  # float32 roundings; half of it for the root mean square
 CONDITIONED_SLACK = 8.0  # another algorithm may be that much worse conditioned on values that nobody meant
 UNMEASURED_SLACK = 32.0  # where that is all there is
 COARSEST_INTERMEDIATE = 2.0**-7  # spacing of bfloat16
-E8M0 = getattr(torch, "float8_e8m0fnu", None)
-HALF_TINY = 2.0**-20  # sixteen steps of its denormals
+HALF_TINY = 2.0**-20  # sixteen steps of its denormals, which no GPU flushes
 TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
@@ -130,9 +129,10 @@ def compare(
     outcome = Comparison(path, dtype, list(result.shape), result.numel(), terms=expected.terms)
     if result.numel() == 0:
         return outcome
-    if result.dtype is E8M0:  # no mantissa: a power of two is right or wrong, as a code is
+    e8m0 = getattr(torch, "float8_e8m0fnu", None)
+    if result.dtype is e8m0:  # no mantissa: a power of two is right or wrong, as a code is
         anchors = (expected.native, expected.golden, expected.moved)
-        result, *anchors = (t.view(torch.uint8) if t is not None and t.dtype is E8M0 else t for t in (result, *anchors))
+        result, *anchors = (t.view(torch.uint8) if t is not None and t.dtype is e8m0 else t for t in (result, *anchors))
         expected = Expected(*anchors, expected.terms)
     floating = result.dtype.is_floating_point or result.dtype.is_complex
     wrong_map = (
@@ -224,7 +224,6 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     for start, chunk in _chunks(lines, device, step):
         scale.add(start, *(c.to(torch.float64) for c in chunk[1:]))
     scale.finish()
-    # What float32 flushes to zero is nothing to see; every GPU keeps the denormals of half.
     tiny = HALF_TINY if dtype is torch.float16 else torch.finfo(dtype).tiny
 
     def judged():

@@ -393,12 +393,5 @@ def between(limit: int) -> dict:
     return {"groups": list(groups.values())}
 
 
-HANDLERS = {
-    "between": between,
-    "load": load,
-    "inputs": inputs,
-    "reference": reference,
-    "is_exact": is_exact,
-    "rehearse": rehearse,
-    "shrink": shrink,
-}
+_SERVED = (load, inputs, reference, is_exact, rehearse, shrink, between)
+HANDLERS = {function.__name__: function for function in _SERVED}
