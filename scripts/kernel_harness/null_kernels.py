@@ -7,6 +7,9 @@ import math
 import torch
 
 
+COPY = "a copy of an input"
+
+
 def null_results(native: torch.Tensor, inputs: list[torch.Tensor], previous: torch.Tensor | None):
     """(name, result) of kernels that compute nothing, in the shape and dtype of ``native``.
 
@@ -27,7 +30,7 @@ def null_results(native: torch.Tensor, inputs: list[torch.Tensor], previous: tor
         yield "the previous output", previous
     for tensor in inputs:
         if tensor.shape == native.shape and tensor.dtype == native.dtype and not _identical(tensor, native):
-            yield "a copy of an input", tensor
+            yield COPY, tensor
 
 
 def _identical(a: torch.Tensor, b: torch.Tensor) -> bool:
