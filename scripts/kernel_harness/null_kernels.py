@@ -6,7 +6,6 @@ import math
 
 import torch
 
-
 COPY = "a copy of an input"
 
 
