@@ -26,14 +26,9 @@ LEVELS = ("quick", "full", "paranoid")
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
-    "the working folder",
-    "an interval timer",
-    "trace or profile function",
-    "import hooks of the file",
-    "CPU affinity or priority",
-    "a lowered recursion limit",
-    "environment variables",
-)
+    "the working folder", "an interval timer", "trace or profile function", "import hooks of the file",
+    "CPU affinity or priority", "a lowered recursion limit", "environment variables",
+)  # fmt: skip
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
@@ -128,6 +123,7 @@ class Judge:
         self.paranoid = settings.level == "paranoid"
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
+        self.interprets = False  # the last answered load's `interpret`
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
         self.refused: set[Callable] = set()  # changes of values that the reference does not take
         self.rehearsing = False  # the oracle owes the answer to `rehearse`
@@ -149,6 +145,7 @@ class Judge:
         cases = self._load()
         from . import derived_trials, shrunk_trials  # imports torch
         from .trials import CaseTrials, closing_checks
+
         for index, name in enumerate(cases):
             CaseTrials(self, name, thorough=index == 0).run()
         if self.settings.simulate and not self.settings.cases:
@@ -221,9 +218,8 @@ class Judge:
                 self.spares.pop().close()
         if self.loading is None:
             self._send_load(interpret)
-        self.interprets = interpret
         loaded = self.ask_candidate_answer("load")
-        self.loading = None
+        self.loading, self.interprets = None, interpret
         if "contract" in loaded:
             raise ContractError(loaded["contract"], loaded.get("detail", ""))
         self._tampering("while the file was imported", loaded)

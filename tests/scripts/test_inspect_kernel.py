@@ -80,3 +80,20 @@ def test_diff_says_so_when_nothing_changed():
     done = run(FILES / "plain_cute.py", "--arch", "sm_90a", "--diff", FILES / "plain_cute.py")
 
     assert "no fact of plain_cute.py differs from plain_cute.py's" in done.stdout
+
+
+@pytest.mark.compile
+def test_a_default_target_that_the_kernel_is_not_for_is_a_note(tmp_path):
+    """Without ARCHS the file promises no target; with them, each must compile."""
+    refusal = "    if torch.cuda.get_device_capability()[0] < 9:\n        raise ValueError('float8 needs sm_90')\n"
+    source = (FILES / "plain_cute.py").read_text().replace("def kernel_fn(x):\n", "def kernel_fn(x):\n" + refusal)
+    silent, named = tmp_path / "silent.py", tmp_path / "named.py"
+    silent.write_text(source)
+    named.write_text(source + "ARCHS = ('sm_80', 'sm_90a')\n")
+
+    left_out, refused = run(silent, "--format", "json"), run(named, "--format", "json")
+
+    assert (left_out.returncode, refused.returncode) == (0, 6)
+    assert json.loads(left_out.stdout)["left_out"] == ["sm_80"]
+    assert "float8 needs sm_90" in left_out.stdout
+    assert json.loads(refused.stdout)["left_out"] == []
