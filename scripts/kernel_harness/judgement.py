@@ -11,9 +11,9 @@ import torch
 from . import compare, compile_errors, values, variations
 from .compare import Comparison, Expected, Tolerance
 from .contract import ContractError
+from .outcome import Stop
 from .structure import bits_equal, matching, owner_of, part_of, rms, shape_problem, structure_problem, tensors
 from .values import Bundle
-from .verification import Stop
 
 NULL_LIMIT_ELEMENTS = 1 << 22
 GPU_COMPARE_ELEMENTS = 1 << 20

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from . import compare, simulation, values, variations
 from .contract import ContractError
-from .device_trials import DeviceTrials, ask_without_launches
+from .device_trials import DeviceTrials
 from .structure import digest, finite
 from .values import Bundle
 from .verification import CALLS, REPEATS, SEEDS
@@ -35,6 +36,10 @@ def warm_up() -> None:
         compare.compare("", x, compare.Expected(x, x.double(), x.double()), device="cuda")
 
 
+def run_case(judge, case: str, thorough: bool = False, bench: bool = False) -> None:
+    CaseTrials(judge, case, thorough, bench).run()
+
+
 class CaseTrials(DeviceTrials):
     """All trials of one case. thorough: also those that are worth making once a file."""
 
@@ -48,6 +53,10 @@ class CaseTrials(DeviceTrials):
                 f"[case {self.case}] too large to verify here ({first.size >> 20} MiB of inputs); "
                 "benchmark_kernel.py verifies what it times"
             )
+            judge.remove_files()
+            return
+        if judge.put_off is not None and first.size > LARGE_BYTES:
+            judge.put_off.append(partial(run_case, case=self.case, bench=self.bench))
             judge.remove_files()
             return
         if judge.spoiled:
@@ -69,6 +78,7 @@ class CaseTrials(DeviceTrials):
         self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
         if self.thorough:
             self._ask_what_it_refuses(first, expected)
+            judge.knows_refused.set()
         if self.on_gpu and self.thorough and judge.full:
             judge.rehearse()
         work = self._working_copy(first)
@@ -380,16 +390,8 @@ class CaseTrials(DeviceTrials):
             self._judge_trial(label, reply, expected, first, work, decisive="fresh-process")
 
 
-def closing_checks(judge) -> None:
-    """What can only be said once every case ran: results that changed later, checks that had no teeth."""
-    outcome = judge.outcome
-    judge.recheck()
-    ask_without_launches(judge)
-    nothing_compared = not any(c["total"] for c in outcome.comparisons) and not outcome.facts.get("too_large")
-    if nothing_compared and not outcome.findings:
-        outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
-    toothless = sorted({name for (_, name), passed in getattr(judge, "teeth", {}).items() if all(passed)})
-    if toothless:
-        outcome.add("no-teeth", f"A kernel that returns {' or '.join(toothless)} would pass the comparison, too.")
-    if outcome.facts.get("own_kernels") is False and not outcome.facts.get("kernels_defined"):
-        outcome.note("kernel_fn launches no kernel of its own: this is PyTorch against PyTorch")
+class OneCall(CaseTrials):
+    """The first call of a case, and no other trial."""
+
+    def _steps(self, *_) -> list:
+        return []

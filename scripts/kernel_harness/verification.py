@@ -11,16 +11,15 @@ import os
 import secrets
 import shutil
 import tempfile
-import time
+import threading
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from . import worker
+from . import lanes, worker
 from .cli import UsageError
 from .contract import ContractError, read_source
-from .findings import Finding, finding
-from .verdict import ExitCode, worst
+from .outcome import Outcome, Settings, Stop
 
 LEVELS = ("quick", "full", "paranoid")
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
@@ -32,64 +31,8 @@ HOOKS = (
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
-ROOMY_CORES = 8  # from here on four processes import at the same time without slowing down each other
+ROOMY_CORES = 8  # from here on eight processes import at the same time without slowing down each other much
 SEEDS = {"quick": 1, "full": 3, "paranoid": 5}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to verify and how hard. without: names of checks whose findings are dropped (only tests use it)."""
-
-    kernel: Path
-    reference: Path | None = None
-    level: str = "full"
-    cases: tuple[str, ...] = ()
-    seeds: int | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    timeout: float = 120.0
-    simulate: str = ""
-    without: frozenset[str] = frozenset()
-
-
-@dataclass
-class Outcome:
-    """What verification found. ``needs_gpu``: nothing ran, because the file's tensors need a GPU that is not here."""
-
-    settings: Settings
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    comparisons: list[dict] = field(default_factory=list)
-    facts: dict = field(default_factory=dict)
-    needs_gpu: str = ""
-
-    @property
-    def verdict(self) -> ExitCode:
-        return worst(f.code for f in self.findings)
-
-    def add(self, check: str, seen: str, case: str = "", code: ExitCode | None = None) -> None:
-        if check not in self.settings.without:
-            new = finding(check, seen, case, code)
-            if not any(old.check == check and old.case == case for old in self.findings):
-                self.findings.append(new)
-
-    def timed(self, progress: Callable[[str], None]) -> Callable[[str], None]:
-        """``progress`` that also keeps when each step began, in seconds since now."""
-        start, timeline = time.monotonic(), self.facts.setdefault("timeline", [])
-
-        def step(text: str) -> None:
-            timeline.append([round(time.monotonic() - start, 2), text])
-            progress(text)
-
-        return step
-
-    def note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-
-
-class Stop(Exception):
-    """Nothing more can be learned from this file; the findings say why."""
 
 
 def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -101,7 +44,7 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
     outcome = Outcome(settings)
     folder = Path(tempfile.mkdtemp(prefix="torch_", dir=_memory_folder()))
     try:
-        judge = Judge(settings, outcome, folder, outcome.timed(progress))
+        judge = Judge(settings, outcome, folder / "first", outcome.timed(progress))
         try:
             judge.run()
         except Stop:
@@ -115,17 +58,22 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
 
 
 class Judge:
-    """One verification: two workers and the trials on each case."""
+    """One verification, or a lane of it (lanes.py): two workers and the trials on each case."""
 
     def __init__(self, settings: Settings, outcome: Outcome, folder: Path, progress: Callable[[str], None]):
         self.settings, self.outcome, self.folder, self.progress = settings, outcome, folder, progress
+        folder.mkdir()
         self.full = settings.level != "quick"
         self.paranoid = settings.level == "paranoid"
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
         self.interprets = False  # the last answered load's `interpret`
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
+        self.lanes: lanes.Lanes | None = None  # further judges that share this one's cases
+        self.put_off: list[Callable] | None = None  # in a lane: cases that it leaves to the first judge
         self.refused: set[Callable] = set()  # changes of values that the reference does not take
+        self.knows_refused = threading.Event()
+        self.teeth: dict[tuple[str, str], list[bool]] = {}  # (output, kernel that computes nothing): did it pass?
         self.rehearsing = False  # the oracle owes the answer to `rehearse`
         self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
         self.capturable = True  # until a case cannot be captured in a CUDA graph
@@ -136,39 +84,68 @@ class Judge:
         outcome.facts["seed"] = self.seed
 
     def close(self) -> None:
+        if self.lanes:
+            self.lanes.abandon()
         for process in (self.oracle, self.candidate, *self.spares):
             process.close()
+
+    def kill(self) -> None:
+        """End the workers from another thread than the one that talks to them, and closes them."""
+        for process in (self.oracle, self.candidate, *self.spares):
+            worker.kill_tree(process.process.pid)
 
     # --- the plan ---
 
     def run(self) -> None:
-        cases = self._load()
-        from . import derived_trials, shrunk_trials  # imports torch
-        from .trials import CaseTrials, closing_checks
-
-        for index, name in enumerate(cases):
-            CaseTrials(self, name, thorough=index == 0).run()
-        if self.settings.simulate and not self.settings.cases:
-            shrunk_trials.run(self)
-        for name in self.bench[:MAX_BENCH_CASES]:
-            CaseTrials(self, name, thorough=False, bench=True).run()
-        if self.full and not self.settings.cases:
-            derived_trials.run(self)
-        closing_checks(self)
-
-    def _load(self) -> list[str]:
         self.progress("loading the file")
+        on_gpu = self.send_loads()
+        has_cores = len(os.sched_getaffinity(0)) >= ROOMY_CORES
+        if on_gpu and has_cores and self.full:
+            self.start_another(interpret=False)  # so that its import is over when other trials run
+        if on_gpu and has_cores and "_CASES" in read_source(self.settings.kernel)[0]:
+            self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
+        from . import (  # torch is imported here while all workers import it
+            closing,
+            derived_trials,
+            shrunk_trials,
+            trials,
+        )
+
+        if on_gpu:
+            trials.warm_up()
+        cases = self.load()
+        jobs = [partial(trials.run_case, case=name) for name in cases[1:]]
+        if self.settings.simulate and not self.settings.cases:
+            jobs.append(shrunk_trials.run)
+        jobs += [partial(trials.run_case, case=name, bench=True) for name in self.bench[:MAX_BENCH_CASES]]
+        if self.full and not self.settings.cases:
+            jobs.append(derived_trials.run)
+        if self.lanes:
+            self.lanes.start(cases, jobs)
+        trials.run_case(self, cases[0], thorough=True)
+        if self.lanes:
+            self.lanes.finish()
+        else:
+            for job in jobs:
+                job(self)
+        closing.check(self)
+
+    def send_loads(self) -> bool:
+        """Let the workers import the file: also the candidate, and True, where it may be for a GPU that is here."""
         self._send_oracle_load()
         mentions_cuda = "cuda" in read_source(self.settings.kernel)[0]
         on_gpu = mentions_cuda and not self.settings.simulate and any(map(os.path.exists, GPU_FILES))
         if on_gpu:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
-            if self.full and (os.cpu_count() or 1) >= ROOMY_CORES:
-                self.start_another(interpret=False)  # so that its import is over when other trials run
-        from . import trials  # torch is imported here while all workers import it
+        return on_gpu
 
-        if on_gpu:
-            trials.warm_up()
+    def _beside(self, index: int) -> Judge:
+        judge = Judge(self.settings, Outcome(self.settings), self.folder.with_name(f"side{index}"), self.progress)
+        judge.send_loads()
+        return judge
+
+    def load(self) -> list[str]:
+        """The cases to judge, once the oracle has imported the file."""
         declared = self.ask_oracle_answer("load")
         self.declared = declared
         if "contract" in declared:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import cli, contract, devices, environment, report, sanitize, simulation
+from .outcome import Outcome, Settings
 from .report import Report, Table
 from .verdict import MEANING, ExitCode, worst
-from .verification import Outcome, Settings, verify
+from .verification import verify
 
 SLOWER = 5  # times as long as a GPU may take, a call in the simulator may take
 

@@ -26,21 +26,26 @@ class Recorded:
         pass
 
 worker.Worker = Recorded
-exists, os.cpu_count = os.path.exists, lambda: 16
+exists, os.sched_getaffinity = os.path.exists, lambda _: range(16)
 os.path.exists = lambda path: path == "/dev/nvidiactl" if path in verification.GPU_FILES else exists(path)
 verification.verify(verification.Settings(kernel=Path({kernel!r}), level={level!r}))
 """
 
 
-@pytest.mark.parametrize(("device", "level", "sent"), [
-    ("cuda", "full", ["oracle load False", "candidate load False", "candidate load False"]),
-    ("cuda", "quick", ["oracle load False", "candidate load False"]),
-    ("cpu", "full", ["oracle load False"]),
+ORACLE, CANDIDATE = "oracle load False", "candidate load False"
+
+
+@pytest.mark.parametrize(("device", "level", "more", "sent"), [
+    ("cuda", "full", "", [ORACLE, CANDIDATE, CANDIDATE]),
+    ("cuda", "quick", "", [ORACLE, CANDIDATE]),
+    ("cuda", "quick", "TEST_CASES = {'other': {}}", 3 * [ORACLE, CANDIDATE]),
+    ("cpu", "full", "", [ORACLE]),
+    ("cpu", "full", "TEST_CASES = {'other': {}}", [ORACLE]),
 ])  # fmt: skip
-def test_the_file_is_sent_before_torch_is_imported(device, level, sent, tmp_path):
+def test_the_file_is_sent_before_torch_is_imported(device, level, more, sent, tmp_path):
     kernel = tmp_path / "kernel.py"
     kernel.write_text(f"import torch\ndef get_inputs(): return [torch.ones(4, device={device!r})]\n"
-                      "def kernel_fn(x): return x + 1\ndef reference_fn(x): return 1 + x\n")
+                      f"def kernel_fn(x): return x + 1\ndef reference_fn(x): return 1 + x\n{more}\n")
     program = PROGRAM.format(scripts=str(SCRIPTS), kernel=str(kernel), level=level)
 
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,0 +1,20 @@
+"""What can only be said of a file once every case ran."""
+
+from __future__ import annotations
+
+from .device_trials import ask_without_launches
+
+
+def check(judge) -> None:
+    """Results that changed later, checks that had no teeth, a result that PyTorch computes."""
+    outcome = judge.outcome
+    judge.recheck()
+    ask_without_launches(judge)
+    nothing_compared = not any(c["total"] for c in outcome.comparisons) and not outcome.facts.get("too_large")
+    if nothing_compared and not outcome.findings:
+        outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
+    toothless = sorted({name for (_, name), passed in judge.teeth.items() if all(passed)})
+    if toothless:
+        outcome.add("no-teeth", f"A kernel that returns {' or '.join(toothless)} would pass the comparison, too.")
+    if outcome.facts.get("own_kernels") is False and not outcome.facts.get("kernels_defined"):
+        outcome.note("kernel_fn launches no kernel of its own: this is PyTorch against PyTorch")

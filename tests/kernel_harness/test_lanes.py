@@ -1,0 +1,64 @@
+"""Cases side by side find what one judge finds alone. The lanes, which are for a GPU, are played on the CPU."""
+
+import os
+
+import pytest
+import torch
+from kernel_harness import lanes, verification
+
+pytestmark = pytest.mark.cpu
+
+FILE = """
+import os, torch
+def get_inputs(n=64, dtype=torch.float32): return [torch.randn(n, dtype=dtype)]
+def reference_fn(x): return x + x.square()
+TEST_CASES = {{"short": {{"n": 3}}, "half": {{"dtype": torch.float16}}, "long": {{"n": 500}}, "odd": {{"n": 77}}}}
+kept = {{}}
+def kernel_fn(x):
+    {body}
+"""
+KEPT_BY_SIZE = "kept.setdefault(x.numel(), x.dtype); return (x + x.square()).to(kept[x.numel()])"
+
+
+def judged(tmp_path, monkeypatch, body, side_by_side=True):
+    """The outcome of a verification at quick, and how many judges it had."""
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(FILE.format(body=body))
+    judges = []
+    if side_by_side:
+        send, init = verification.Judge.send_loads, verification.Judge.__init__
+        monkeypatch.setattr(verification.Judge, "send_loads", lambda judge: send(judge) or True)
+        monkeypatch.setattr(verification.Judge, "__init__", lambda *a: init(*a) or judges.append(a[0]))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16))
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (lanes.MEMORY_BYTES, 0))
+        monkeypatch.setattr("kernel_harness.trials.warm_up", lambda: None)
+        monkeypatch.setattr("kernel_harness.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
+    outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
+    assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
+    return outcome, len(judges)
+
+
+def test_every_case_is_judged_once_and_in_order(tmp_path, monkeypatch):
+    alone, _ = judged(tmp_path, monkeypatch, "return x + x * x", side_by_side=False)
+    together, judges = judged(tmp_path, monkeypatch, "return x + x * x")
+
+    assert judges == 1 + lanes.SIDES
+    assert not together.findings
+    assert [(row["case"], row["trial"]) for row in together.comparisons] == [
+        (row["case"], row["trial"]) for row in alone.comparisons
+    ]
+    assert together.facts["smallest_case"] == alone.facts["smallest_case"]
+
+
+@pytest.mark.parametrize(("body", "found"), [
+    ("return x + x.square() + (x.numel() in (77, 500))", [("values", "long"), ("values", "odd")]),
+    (KEPT_BY_SIZE, [("shape", "half")]),  # the cases that differ need not be in one lane
+    ("return x + x.square() if x.numel() != 500 else os._exit(3)", [("crash", "long")]),
+    ("return x + x.square() if x.numel() != 64 else os._exit(3)", [("crash", "default")]),
+], ids=["wrong in two cases", "kept of another case", "a lane's process dies", "the first process dies"])  # fmt: skip
+def test_what_is_wrong_in_a_case_is_found(body, found, tmp_path, monkeypatch):
+    outcome, _ = judged(tmp_path, monkeypatch, body)
+
+    assert set(found) <= {(finding.check, finding.case) for finding in outcome.findings}, outcome.findings
+    assert {finding.case for finding in outcome.findings} <= {case for _, case in found} | {"half", "default"}
