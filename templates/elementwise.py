@@ -165,9 +165,10 @@ def _launcher(dtype, ranks, vector, modes, is_wide):
 
 
 @functools.lru_cache(maxsize=4096)
-def _plan(dtype, alignment, *facts):
+def _plan(dtype, alignment, layout, *facts):
     """What follows from each operand's (shape, strides), or type of number: (launch, shape, sizes, strides).
 
+    layout: the strides of a tensor like the first, from PyTorch: for one on "meta" it would import SymPy, two seconds.
     shape: the output's where it differs from that of the first tensor. sizes and each operand's strides: in the order
     of the output's memory, fastest first, modes merged that every operand steps through alike; None when all lie flat.
     """
@@ -178,12 +179,12 @@ def _plan(dtype, alignment, *facts):
         raise ValueError(f"the operation takes {ARITY} numbers or tensors of {list(DTYPES)}, got ({kinds})")
     views = [torch.empty_strided(*f, device="meta") if f in tensors else torch.empty((), device="meta") for f in facts]
     try:
-        shape = torch.broadcast_tensors(*views)[0].shape  # broadcast_shapes would import SymPy: three seconds
+        shape = torch.broadcast_tensors(*views)[0].shape  # broadcast_shapes would import SymPy, too
     except RuntimeError:
         raise ValueError(f"the shapes {[tuple(shape) for shape, _ in tensors]} do not broadcast") from None
 
     first = views[facts.index(tensors[0])]
-    out = torch.empty_like(first) if first.shape == shape else first.new_empty(shape)
+    out = torch.empty_strided(shape, layout, device="meta") if first.shape == shape else first.new_empty(shape)
     strides = [view.expand(shape).stride() if f in tensors else out.stride() for f, view in zip(facts, views)]
     modes = [[1] * (1 + ARITY)]
     for _, size, *steps in sorted(zip(out.stride(), shape, *strides)):
@@ -225,8 +226,10 @@ def kernel_fn(*operands):
             facts.append(type(x))
     if first is None or not first.is_cuda:
         raise _refusal(operands)
-    launch, shape, sizes, strides = _plan(first.dtype, address_bits & -address_bits, *facts)
-    out = torch.empty_like(first) if shape is None else first.new_empty(shape)
+    out = torch.empty_like(first)
+    launch, shape, sizes, strides = _plan(first.dtype, address_bits & -address_bits, out.stride(), *facts)
+    if shape is not None:
+        out = first.new_empty(shape)
     if launch:
         try:
             launch(out, sizes, strides, *operands)

@@ -28,7 +28,12 @@ def plan(template, monkeypatch):
     import torch
 
     monkeypatch.setattr(template, "_launcher", lambda *configuration: configuration)
-    return lambda facts, alignment=16, dtype=torch.bfloat16: template._plan.__wrapped__(dtype, alignment, *facts)
+
+    def plan(facts, alignment=16, dtype=torch.bfloat16):
+        first = next((torch.empty_strided(*fact) for fact in facts if isinstance(fact, tuple)), torch.empty(()))
+        return template._plan.__wrapped__(dtype, alignment, torch.empty_like(first).stride(), *facts)
+
+    return plan
 
 
 def tensor(shape, stride=None):
