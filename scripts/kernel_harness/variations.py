@@ -316,7 +316,16 @@ def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     wide = x.to(torch.float64, copy=True).flatten()
     for value in (math.inf, -math.inf, math.nan):
         wide[_places(x, generator, 512)] = value
-    return wide.view(x.shape).to(x.dtype)
+    return _narrowed(wide.view(x.shape), x.dtype)
+
+
+def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, which sorts on a GPU take
+    for the least of all numbers."""
+    narrow = wide.to(dtype)
+    if dtype is torch.bfloat16:
+        narrow.view(torch.int16).masked_fill_(wide.isnan(), 0x7FC0)
+    return narrow
 
 
 def _places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
@@ -338,7 +347,7 @@ def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """NaN at a few random places."""
     wide = x.to(torch.float64, copy=True).flatten()
     wide[_places(x, generator, 512)] = math.nan
-    return wide.view(x.shape).to(x.dtype)
+    return _narrowed(wide.view(x.shape), x.dtype)
 
 
 HOSTILE = {

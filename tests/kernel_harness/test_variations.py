@@ -211,3 +211,14 @@ def test_an_empty_row_is_one_row_of_zeros_and_none_where_values_are_positive(tmp
     assert changed
     assert int((y == 0).all(1).sum()) == 1
     assert bool((scales > 0).all())
+
+
+@pytest.mark.parametrize("change", [variations.specials, variations.nans])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_a_nan_has_no_sign(change, dtype, tmp_path):
+    """A sort by bits, as a GPU's, puts a negative NaN last, and a comparison puts it first."""
+    (y,), changed = vary([torch.randn(4096).to(dtype)], tmp_path, change)
+
+    assert changed
+    assert 1 <= int(y.isnan().sum()) <= 8
+    assert not bool(y[y.isnan()].signbit().any())
