@@ -29,6 +29,7 @@ WITH_TORCH = {
     "integers",
     "ties",
     "oracle",
+    "case_sizes",
     "candidate",
     "contender",
     "input_sets",

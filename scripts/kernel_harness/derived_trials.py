@@ -20,7 +20,7 @@ def run(judge) -> None:
     """
     if judge.outcome.findings:
         return
-    groups = judge.ask_oracle("between", limit=INPUT_BYTES)["groups"][:MOST_SIZES]
+    groups = judge.ask_oracle("add_between", limit=INPUT_BYTES)["groups"][:MOST_SIZES]
     if groups:
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             for names in groups:

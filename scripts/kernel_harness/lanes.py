@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from .outcome import Outcome, Stop
 
-SIDES = 2  # with the first judge and the spare candidate: eight processes that import at once
+SIDES = 3  # with the first judge and the spare candidate: ten processes that import at once
 MEMORY_BYTES = 48 * 2**30  # of the GPU that must be free: three cases are held at a time
 
 

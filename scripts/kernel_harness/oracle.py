@@ -7,14 +7,13 @@ once more on inputs that moved by one float32 rounding (``moved``, see compare.p
 from __future__ import annotations
 
 import contextlib
-import inspect
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from . import between as sizes
-from . import integrity, shrinking, simulation, values
+from . import case_sizes, integrity, simulation, values
 from .choices import Choices
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
@@ -350,48 +349,16 @@ def _forbidden_kernel(*_args, **_kwargs):
     raise _KernelCalled
 
 
-def shrink(case: str, limit: int, kept: list[str]) -> dict:
-    """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
-    given = _file.cases[case]
-    before = {**_default_sizes(), **given}
-    after = shrinking.shrink(before, _bytes_with, limit, kept)
-    if after is None:
-        return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
-    name = f"{case}, shrunk"
-    _file.cases[name] = {key: value for key, value in after.items() if key in given or value != before[key]}
-    changed = [key for key, value in after.items() if value != before[key]]
-    changed.sort(key=lambda key: min(after[key]) if isinstance(after[key], (tuple, list)) else after[key])
-    return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
+def _of_the_file(function: Callable) -> Callable:
+    """A question of case_sizes.py, asked of the file."""
+
+    def answer(**arguments) -> dict:
+        with _pretending():
+            return function(_file, **arguments)
+
+    return answer
 
 
-def _default_sizes() -> dict:
-    parameters = inspect.signature(_file.get_inputs).parameters.values()
-    return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
-
-
-def _bytes_with(keywords: dict) -> int:
-    with _pretending():
-        storages = [t.untyped_storage() for t in _tensors(_file.get_inputs(**keywords))]
-    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
-
-
-def between(limit: int) -> dict:
-    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
-    groups of the same size beside different others."""
-    given = [{**_default_sizes(), **case} for case in _file.cases.values()]
-    groups: dict[str, list[str]] = {}
-    for changed, keywords, before in sizes.between(given):
-        try:
-            nbytes, old = _bytes_with(keywords), _bytes_with(before)
-        except Exception:  # whatever get_inputs raises: these values do not fit together
-            continue
-        if nbytes > limit or nbytes == old:  # what changes no size is a mode, or a number
-            continue
-        name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
-        _file.cases[name] = keywords
-        groups.setdefault(changed, []).append(name)
-    return {"groups": list(groups.values())}
-
-
-_SERVED = (load, inputs, reference, is_exact, rehearse, shrink, between)
+_SERVED = (load, inputs, reference, is_exact, rehearse)
 HANDLERS = {function.__name__: function for function in _SERVED}
+HANDLERS |= {name: _of_the_file(function) for name, function in case_sizes.QUESTIONS.items()}

@@ -124,7 +124,7 @@ class CaseTrials(DeviceTrials):
 
     def _steps(self, first: Bundle, expected: dict, reply: dict, work: values.Mapping) -> list:
         """What this case goes through after its first call, in order."""
-        judge, simulate, large = self.judge, self.settings.simulate, first.size > LARGE_BYTES
+        judge, simulate, large = self.judge, self.settings.simulate, self._is_large(first)
         if simulate and reply["facts"]["host_seconds"] >= SLOW_SIMULATION:
             return []
         if large:
@@ -152,6 +152,9 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
         return steps
 
+    def _is_large(self, first: Bundle) -> bool:
+        return first.size > (LARGE_BYTES if self.thorough else LARGE_BYTES // 8)
+
     def _was_simulated(self, facts: dict) -> bool:
         simulated = facts["simulated"]
         if not any(self.output_nbytes):
@@ -168,7 +171,7 @@ class CaseTrials(DeviceTrials):
     def _repeat(self, first: Bundle, expected: dict, before: dict) -> None:
         """The same values in fresh memory, other poison: the same result, bit for bit or within the bound."""
         digests = {digest(before)}
-        repeats = 1 if first.size > LARGE_BYTES else REPEATS[self.settings.level]
+        repeats = 1 if self._is_large(first) else REPEATS[self.settings.level]
         for index in range(repeats):
             work = self._working_copy(first)
             embed = index % 2 == 0
@@ -209,7 +212,7 @@ class CaseTrials(DeviceTrials):
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
         """New values in the memory of the first call: a stored answer shows here."""
         changes = [("bumped", variations.warp, None), ("silent", variations.warp, None)]
-        large = first.size > LARGE_BYTES
+        large = self._is_large(first)
         if self.judge.full and not large:
             swaps = (("bumped", variations.swap), ("bumped", variations.swap_one), ("silent", variations.swap_one))
             changes += [(refresh, change, None) for refresh, change in swaps]

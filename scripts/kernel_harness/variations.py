@@ -320,8 +320,8 @@ def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, which sorts on a GPU take
-    for the least of all numbers."""
+    """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, and to a GPU's sorts
+    that is the least of all numbers."""
     narrow = wide.to(dtype)
     if dtype is torch.bfloat16:
         narrow.view(torch.int16).masked_fill_(wide.isnan(), 0x7FC0)

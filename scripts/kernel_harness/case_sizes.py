@@ -1,0 +1,76 @@
+"""How large a file's cases are, smaller versions of them, and cases of sizes between theirs. get_inputs runs here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import torch
+
+from . import shrinking
+from .between import between
+from .contract import KernelFile
+
+
+def nbytes(file: KernelFile, cases: list[str]) -> dict:
+    """Bytes of the inputs of each case, zero where get_inputs fails: the trials of that case will say so."""
+    found = []
+    for case in cases:
+        try:
+            found.append(_bytes_with(file, file.cases[case]))
+        except BaseException:  # whatever it is
+            found.append(0)
+    return {"nbytes": found}
+
+
+def shrink(file: KernelFile, case: str, limit: int, kept: list[str]) -> dict:
+    """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
+    given = file.cases[case]
+    before = {**_default_sizes(file), **given}
+    after = shrinking.shrink(before, lambda keywords: _bytes_with(file, keywords), limit, kept)
+    if after is None:
+        return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
+    name = f"{case}, shrunk"
+    file.cases[name] = {key: value for key, value in after.items() if key in given or value != before[key]}
+    changed = [key for key, value in after.items() if value != before[key]]
+    changed.sort(key=lambda key: min(after[key]) if isinstance(after[key], (tuple, list)) else after[key])
+    return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
+
+
+def add_between(file: KernelFile, limit: int) -> dict:
+    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
+    groups of the same size beside different others."""
+    given = [{**_default_sizes(file), **case} for case in file.cases.values()]
+    groups: dict[str, list[str]] = {}
+    for changed, keywords, before in between(given):
+        try:
+            size, old = _bytes_with(file, keywords), _bytes_with(file, before)
+        except Exception:  # whatever get_inputs raises: these values do not fit together
+            continue
+        if size > limit or size == old:  # what changes no size is a mode, or a number
+            continue
+        name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
+        file.cases[name] = keywords
+        groups.setdefault(changed, []).append(name)
+    return {"groups": list(groups.values())}
+
+
+def _default_sizes(file: KernelFile) -> dict:
+    parameters = inspect.signature(file.get_inputs).parameters.values()
+    return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
+
+
+def _bytes_with(file: KernelFile, keywords: dict) -> int:
+    storages = [t.untyped_storage() for t in _tensors(file.get_inputs(**keywords))]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def _tensors(value) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(part)
+
+
+QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between)}
