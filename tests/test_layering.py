@@ -13,6 +13,7 @@ WITH_TORCH = {
     "values",
     "compare",
     "variations",
+    "nonfinite",
     "fingerprint",
     "trials",
     "judgement",

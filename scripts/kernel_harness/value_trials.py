@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from . import integers, ties, values, variations, worker
+from . import integers, nonfinite, ties, values, variations, worker
 from .arguments import MOST_WORDS, other_arguments, words_in
 from .contract import ContractError, read_source
 from .file_checks import FileChecks
@@ -113,7 +113,7 @@ class ValueTrials(FileChecks):
             self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
         self._hostile_trial(first, "a constant mask made random", variations.unmask, decisive=True, kinds="index")
         self._hostile_trial(
-            first, "NaN and infinities at a few places", variations.specials, decisive=self.judge.paranoid
+            first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
         )
         self._nans(first)
         self._signs(first)
@@ -130,7 +130,7 @@ class ValueTrials(FileChecks):
             expected = self._reference(new, "hostile", roundings=True)
         except ContractError:
             return  # the reference refuses such values: they are outside what the file promises
-        if change is not variations.specials and not as_finite(expected, self.base):
+        if change is not nonfinite.specials and not as_finite(expected, self.base):
             return  # out of the reference's own range
         work = self._working_copy(new)
         reply = self._call(label, work, "b", poison="large", may_fail=True)
@@ -151,7 +151,7 @@ class ValueTrials(FileChecks):
 
     def _nans(self, first: Bundle) -> None:
         """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
-        new, moved = self._varied(first, variations.nans)
+        new, moved = self._varied(first, nonfinite.nans)
         if not moved or self.case_failed():
             return
         try:

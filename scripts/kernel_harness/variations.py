@@ -5,7 +5,6 @@ Each works on a copy of a bundle's file and leaves integers, sizes and strides a
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -247,7 +246,7 @@ def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Heavy tails: one element in 256 (at least one) is 50 times as large, at random places."""
     wide = x.to(torch.float64, copy=True).flatten()
-    wide[_places(x, generator, 256)] *= 50.0
+    wide[places(x, generator, 256)] *= 50.0
     return _cast(wide.view(x.shape), x.dtype)
 
 
@@ -311,29 +310,6 @@ def signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return _cast(torch.where(flipped, -wide, wide), x.dtype)
 
 
-def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
-    wide = x.to(torch.float64, copy=True).flatten()
-    for value in (math.inf, -math.inf, math.nan):
-        wide[_places(x, generator, 512)] = value
-    return _narrowed(wide.view(x.shape), x.dtype)
-
-
-def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, and to a GPU's sorts
-    that is the least of all numbers."""
-    narrow = wide.to(dtype)
-    if dtype is torch.bfloat16:
-        narrow.view(torch.int16).masked_fill_(wide.isnan(), 0x7FC0)
-    return narrow
-
-
-def _places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
-    """Indices of one element in ``rarity``, at least one."""
-    count = max(1, x.numel() // rarity)
-    return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
-
-
 def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Data around 8 times their spread, below zero if some are: a maximum that starts from zero shows. Farther off,
     sound expansions as |x|^2 - 2xy + |y|^2 would fail, too."""
@@ -343,11 +319,10 @@ def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return _cast(wide + 8 * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
 
 
-def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """NaN at a few random places."""
-    wide = x.to(torch.float64, copy=True).flatten()
-    wide[_places(x, generator, 512)] = math.nan
-    return _narrowed(wide.view(x.shape), x.dtype)
+def places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
+    """Indices of one element in ``rarity``, at least one."""
+    count = max(1, x.numel() // rarity)
+    return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
 
 
 HOSTILE = {

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness import values, variations
+from kernel_harness import nonfinite, values, variations
 
 pytestmark = pytest.mark.cpu
 
@@ -213,7 +213,7 @@ def test_an_empty_row_is_one_row_of_zeros_and_none_where_values_are_positive(tmp
     assert bool((scales > 0).all())
 
 
-@pytest.mark.parametrize("change", [variations.specials, variations.nans])
+@pytest.mark.parametrize("change", [nonfinite.specials, nonfinite.nans])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
 def test_a_nan_has_no_sign(change, dtype, tmp_path):
     """A sort by bits, as a GPU's, puts a negative NaN last, and a comparison puts it first."""

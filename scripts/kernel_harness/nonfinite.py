@@ -1,0 +1,33 @@
+"""Inputs with NaN and infinities in them."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .variations import places
+
+
+def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    for value in (math.inf, -math.inf, math.nan):
+        wide[places(x, generator, 512)] = value
+    return _narrowed(wide.view(x.shape), x.dtype)
+
+
+def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """NaN at a few random places."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    wide[places(x, generator, 512)] = math.nan
+    return _narrowed(wide.view(x.shape), x.dtype)
+
+
+def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, and to a GPU's sorts
+    that is the least of all numbers."""
+    narrow = wide.to(dtype)
+    if dtype is torch.bfloat16:
+        narrow.view(torch.int16).masked_fill_(wide.isnan(), 0x7FC0)
+    return narrow
