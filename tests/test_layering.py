@@ -23,6 +23,7 @@ WITH_TORCH = {
     "file_checks",
     "value_trials",
     "poison",
+    "surroundings",
     "failures",
     "device_trials",
     "graph_nodes",

@@ -23,6 +23,7 @@ from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, result_problem, settled
 from .poison import PATTERNS, poison_next
 from .slots import SLOTS, Slot, alias, disguise, fill_device, prepare, read_back
+from .surroundings import Surroundings
 from .tracing import trace_call
 
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
@@ -110,11 +111,15 @@ def call(
             poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
+            around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu and poison == "large" else None
             started = _clock()
             with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
                 result = _watched(arguments, trace, count_kernels and on_gpu, facts)
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
+            if around:
+                with contextlib.suppress(RuntimeError):  # a result without memory of its own
+                    around.look([t for t in leaves(result) if t.layout is torch.strided])
             early = _prints(result, snapshot=True)  # on the same stream, before anything is waited for
             if side is not None:
                 side.synchronize()
@@ -140,6 +145,7 @@ def call(
         "held": None if shared else _remember(f"call {next(_call_numbers)}", result, late),
         "deferred": early != late,
         "aliases": shared,
+        "behind": around.written() if around else [],
         "new_threads": max(0, threads_now - threads),
         "python_threads": python_threads,
         "busy_threads": busy,

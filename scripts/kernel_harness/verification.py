@@ -355,6 +355,9 @@ class Judge:
         """Findings and notes from what the candidate says about its own process after a call."""
         self.held = [*self.held, facts["held"]][-HISTORY_RESULTS:] if facts["held"] else self.held
         self._tampering("during the call", facts, case)
+        for hit in facts.get("behind", ()):
+            seen = f"kernel_fn wrote {hit['bytes']} bytes behind the end of output {hit['result']}, {hit['distance']}"
+            self.outcome.add("guard-zone", f"{seen} bytes outside.", case)
         if facts["state"]:
             self.outcome.add("state", f"kernel_fn left global state changed: {'; '.join(facts['state'][:3])}.", case)
         simulated = facts.get("simulated")

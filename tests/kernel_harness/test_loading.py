@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness import verification
+from kernel_harness import lanes, verification
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 pytestmark = pytest.mark.cpu
@@ -39,7 +39,7 @@ ORACLE, CANDIDATE = "oracle load False", "candidate load False"
 @pytest.mark.parametrize(("device", "level", "more", "sent"), [
     ("cuda", "full", "", [ORACLE, CANDIDATE, CANDIDATE]),
     ("cuda", "quick", "", [ORACLE, CANDIDATE]),
-    ("cuda", "quick", "TEST_CASES = {'other': {}}", 3 * [ORACLE, CANDIDATE]),
+    ("cuda", "quick", "TEST_CASES = {'other': {}}", (1 + lanes.SIDES) * [ORACLE, CANDIDATE]),
     ("cpu", "full", "", [ORACLE]),
     ("cpu", "full", "TEST_CASES = {'other': {}}", [ORACLE]),
 ])  # fmt: skip
