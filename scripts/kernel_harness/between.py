@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases, which no case has: arguments of get_inputs (standard library only).
 
-A file that shows several sizes of an argument, not all of them powers of two, says that it takes sizes, and not those
-alone. What all its sizes have in common (a divisor; two arguments that are always equal) the new ones have, too.
+A file that shows several sizes of an argument says that it takes sizes, and not those alone. What all its sizes have in
+common (a divisor; being powers of two; two arguments that are always equal) the new ones have, too.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
 
 
 def _new_size(sizes: set[int]) -> int | None:
-    """The largest below the largest one that has the divisor of all."""
-    if min(sizes) < 0 or len(sizes - {0}) < 2 or all(size & (size - 1) == 0 for size in sizes):
+    """The largest below the largest one that has the divisor of all; of powers of two another."""
+    if min(sizes) < 0 or len(sizes - {0}) < 2:
         return None
+    if all(size & (size - 1) == 0 for size in sizes):
+        powers = (1 << bits for bits in range(max(sizes).bit_length() - 2, -1, -1))
+        return next((n for n in powers if n not in sizes and n > min(sizes - {0})), None)
     step = math.gcd(*sizes)
     return next((n for n in range(max(sizes) - step, min(sizes - {0}), -step) if n not in sizes), None)
 

@@ -17,7 +17,8 @@ def test_a_size_below_the_largest_with_the_divisor_of_all():
 
 
 def test_powers_of_two_may_be_all_that_a_kernel_takes():
-    assert not made({"n": 64}, {"n": 1024})
+    assert made({"n": 64}, {"n": 1024})[0] == ("n=512", {"n": 512})
+    assert not made({"n": 64}, {"n": 128})
 
 
 def test_one_size_says_nothing_of_others():
