@@ -22,6 +22,7 @@ WITH_TORCH = {
     "null_kernels", "diagnosis", "slots", "roundings", "choices",
     "file_checks",
     "value_trials",
+    "rule_breakers",
     "poison",
     "surroundings",
     "failures",

@@ -25,6 +25,8 @@ KIN = (  # words that PyTorch and kernels take in place of each other
 )
 DTYPES = ("float32", "bfloat16", "float16")
 NEGLIGIBLE, NOTICED = 1e-3, 0.25  # an epsilon of which a tenth more shows nowhere, and one that shows
+FACTOR = 1.09375  # no multiple of a tenth: half of a hundred places, and a tenth more, is a whole place again
+MOST_FOURTHS = 8
 MOST_WORDS = 4  # tried in place of one
 MOST_ITEMS = 3  # of a list that are changed, one at a time
 
@@ -39,6 +41,11 @@ class OtherArgument:
     new: object
     bundle: Bundle
     decides: bool
+
+    @property
+    def is_smaller(self) -> bool:
+        """A count of which one more may change nothing: a window that is longer than the sequence, a late step."""
+        return type(self.old) is int and type(self.new) is int and self.new < self.old
 
     @property
     def is_named(self) -> bool:
@@ -59,7 +66,19 @@ def other_arguments(bundle: Bundle, words: Sequence[str] = ()) -> list[OtherArgu
         for old, new, decides, changed in _changes(node, words):
             items = [*bundle.tree["items"][:index], changed, *bundle.tree["items"][index + 1 :]]
             found.append(OtherArgument(index, old, new, replace(bundle, tree={**bundle.tree, "items": items}), decides))
-    return found
+    return found + _all_flags(bundle)
+
+
+def _all_flags(bundle: Bundle) -> list[OtherArgument]:
+    """All flags the other way: each alone may be right, and both together not."""
+    nodes = bundle.tree["items"]
+    flags = [index for index, node in enumerate(nodes) if node["kind"] == "bool"]
+    if len(flags) < 2:
+        return []
+    old = [nodes[index]["value"] for index in flags]
+    new = [not value for value in old]
+    items = [{**node, "value": not node["value"]} if index in flags else node for index, node in enumerate(nodes)]
+    return [OtherArgument(flags[0], old, new, replace(bundle, tree={**bundle.tree, "items": items}), True)]
 
 
 def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object, bool, dict]]:
@@ -69,9 +88,14 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
         yield old, not old, True, {**node, "value": not old}
     elif kind == "int":
         yield old, old + 1, False, {**node, "value": old + 1}
+        for power in range(1, MOST_FOURTHS + 1):
+            if new := old // 4**power:
+                yield old, new, False, {**node, "value": new}
     elif kind == "float" and isinstance(old, float) and math.isfinite(old):
-        new = 1.1 * old if old else 0.1
+        new = FACTOR * old if old else 0.1
         yield old, new, True, {**node, "value": new}
+        if 1 / FACTOR < old <= 1:  # a share is no larger than one
+            yield old, old / FACTOR, True, {**node, "value": old / FACTOR}
         if 0 < abs(old) < NEGLIGIBLE:
             yield old, NOTICED, True, {**node, "value": NOTICED}
     elif kind == "str":

@@ -29,12 +29,12 @@ FREE = {getattr(owner, name): _topk if name in TOPK else _sort
 class Choices(TorchFunctionMode):
     """Puts those of ``proposals``, integer tensors, that are right answers in the place of PyTorch's own.
 
-    is_free: an operation ran that leaves a choice.
+    is_free: an operation ran that leaves a choice. tied: the orders it made where some values were equal.
     """
 
     def __init__(self, proposals: list[torch.Tensor]):
         super().__init__()
-        self.proposals, self.is_free = proposals, False
+        self.proposals, self.is_free, self.tied = proposals, False, []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -50,12 +50,20 @@ class Choices(TorchFunctionMode):
         self.is_free = True
         is_pair = not isinstance(result, torch.Tensor)
         order = result[1] if is_pair else result
+        if bool((call[0].sort(call[1]).values.diff(dim=call[1]) == 0).any()):
+            self.tied.append(order)
         for proposal in self.proposals:
             if proposal.numel() == order.numel() and order.dim():
                 chosen = proposal.to(order).reshape(order.shape)
                 if _is_equivalent(order, chosen, *call):
                     return type(result)((call[0].gather(call[1], chosen), chosen)) if is_pair else chosen
         return result
+
+
+def is_hidden(tied: list[torch.Tensor], result: list[torch.Tensor]) -> bool:
+    """Does some order of equal values show in what is made of it alone, so that no other can be put in its place?"""
+    shown = [t.to(torch.int64).flatten() for t in result if not (t.dtype.is_floating_point or t.dtype.is_complex)]
+    return not all(any(torch.equal(order.flatten(), t) for t in shown) for order in tied)
 
 
 def _is_equivalent(order, chosen, x, dim, in_order) -> bool:

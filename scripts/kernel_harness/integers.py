@@ -68,13 +68,104 @@ def put(value: int):
     return change
 
 
+def cut_elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Offsets from 0 on get other places between the first and the last, in order."""
+    if not _are_offsets(x):
+        return None
+    cuts = torch.randint(0, int(x[-1]) + 1, (len(x) - 2,), generator=generator, device=x.device).sort().values
+    return torch.cat([x[:1], cuts.to(x.dtype), x[-1:]])
+
+
+def are_told_by(offsets: torch.Tensor, other: torch.Tensor) -> bool:
+    """Does another tensor say the same: the lengths, the starts or ends, the segment of each element, other offsets?"""
+    if not _are_offsets(offsets) or other.dim() != 1:
+        return False
+    lengths = offsets.diff()
+    owners = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+    known = (lengths, offsets[1:], offsets[:-1], owners)
+    return _are_offsets(other) or any(len(other) == len(t) and torch.equal(other.long(), t.long()) for t in known)
+
+
+def _are_offsets(x: torch.Tensor) -> bool:
+    return x.dim() == 1 and len(x) > 2 and int(x[0]) == 0 and int(x[-1]) > 0 and bool((x.diff() >= 0).all())
+
+
+def is_drawn(x: torch.Tensor) -> bool:
+    """Are these positions or classes that come in no order, some of them more than once, so that each may be any?"""
+    if x.dim() == 0 or x.numel() < DATA or int(x.min()) < 0 or _is_in_order(x):
+        return False
+    counts = x.unique(return_counts=True)[1]
+    rows = x.sort(-1).values
+    are_distinct = x.dim() > 1 and x.shape[-1] > 1 and bool((rows.diff(dim=-1) != 0).all())
+    return not are_distinct and int(counts.max()) > int(counts.min())
+
+
+def most_alike(x: torch.Tensor) -> int:
+    """How often the most frequent of classes comes; 0 where a crowd of one of them would be unlike them."""
+    counts = x.unique(return_counts=True)[1] if is_drawn(x) else torch.zeros(1)
+    return int(counts.max()) if 3 <= len(counts) <= x.numel() // 4 else 0
+
+
+def is_wider(value: int, x: torch.Tensor) -> bool:
+    """Does ``value`` need one of the widths in which indices are kept, where none of ``x``, in no order, does?"""
+    if x.numel() < DATA or int(x.min()) < 0 or _is_in_order(x):
+        return False
+    return any(int(x.max()) < 1 << bits <= value for bits in (7, 8, 15, 16))
+
+
+def put_one(value: int):
+    """A change that gives one element a value."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        new = x.clone()
+        new.view(-1)[int(torch.randint(x.numel(), (), generator=generator, device=x.device))] = value
+        return new
+
+    return change
+
+
+def crowded(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Three quarters of the elements take the value of one of them."""
+    place = torch.randint(x.numel(), (), generator=generator, device=x.device)
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.75, x.flatten()[place], x)
+
+
+def not_one_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """What is the same for all is another for each: a number none larger, a row of numbers in another order."""
+    if x.dtype is torch.bool or not x.numel() or not x.dim() or len(x) < 2 or not bool((x == x[:1]).all()):
+        return None
+    top, draw = int(x.flatten()[0]), {"generator": generator, "device": x.device}
+    if bool((x == top).all()):
+        return torch.randint(1, top + 1, x.shape, **draw).to(x.dtype) if top > 1 else None
+    return x.gather(-1, torch.rand(x.shape, **draw).argsort(-1))
+
+
+def first_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return x[:1].expand(x.shape).clone()
+
+
+def hollow(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A quarter of the rows of a mask, at least one, get no True; where each has the same number, that is the rule."""
+    if x.dim() < 2 or x.shape[-1] < 4 or x.numel() == x.shape[-1]:
+        return None
+    counts = x.sum(-1)
+    if bool((counts == counts.flatten()[0]).all()) and not bool(x.all()):
+        return None
+    empty = torch.rand((*x.shape[:-1], 1), generator=generator, device=x.device) < 0.25
+    empty.view(-1)[int(torch.randint(empty.numel(), (), generator=generator, device=x.device))] = True
+    return x & ~empty
+
+
 def _is_data(x: torch.Tensor) -> bool:
     """Many values that are no flags, digits, classes or positions in order."""
     if x.dtype is torch.bool or x.dim() == 0 or x.numel() < DATA:
         return False
+    return not _is_in_order(x) and int(x.max()) - int(x.min()) > 2 * CODES
+
+
+def _is_in_order(x: torch.Tensor) -> bool:
     steps = x.to(torch.int64).diff(dim=-1)
-    is_sorted = x.shape[-1] > 3 and (bool((steps >= 0).all()) or bool((steps <= 0).all()))
-    return not is_sorted and int(x.max()) - int(x.min()) > 2 * CODES
+    return x.shape[-1] > 3 and (bool((steps >= 0).all()) or bool((steps <= 0).all()))
 
 
 def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:

@@ -32,6 +32,7 @@ class CaseJudge:
         self.output_nbytes: list[int] = []
         self.conditioned = False
         self.has_choices = True  # until the reference is known to have no order of equal values to choose
+        self.hides_choice = False  # the last answer that was wrong depends on such an order without showing it
         self.call_seconds = 0.0  # of the last call that was judged
         self.base: dict = {}  # the reference's answer on the first inputs
 
@@ -80,8 +81,12 @@ class CaseJudge:
         roundings: bool = False,
         tipped: bool = False,
         choices: dict | None = None,
+        own: bool = False,
     ) -> dict:
-        """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns."""
+        """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns.
+
+        own: the values are the judge's, so a reference whose precisions disagree on them does not take them.
+        """
         judge = self.judge
         reply = judge.ask_oracle(
             "reference",
@@ -107,17 +112,17 @@ class CaseJudge:
             )
         if reply["replaced"]:
             self.outcome.add("tampering", f"reference_fn replaced {', '.join(reply['replaced'][:5])}.", self.case)
-        kept = {key: reply[key] for key in ("trace", "mutated", "aliases", "is_free")}
+        kept = {key: reply[key] for key in ("trace", "mutated", "aliases", "is_free", "is_hidden")}
         answer = {**kept, "golden": None, "moved": None, "bundle": bundle}
         for kind in ("native", "golden", "moved"):
             if kind in reply:
                 answer[kind] = values.Mapping(Bundle.from_json(reply[kind]), writable=False)
                 Path(reply[kind]["file"]).unlink()
         if not self.conditioned:  # hostile values may be out of the reference's own range
-            self._check_reference(answer)
+            self._check_reference(answer, own)
         return answer
 
-    def _check_reference(self, answer: dict) -> None:
+    def _check_reference(self, answer: dict, own: bool) -> None:
         golden = matching(answer["golden"], answer["native"])
         if golden is None:
             return
@@ -126,12 +131,10 @@ class CaseJudge:
             native, wide = (part_of(m, "result", path) for m in (answer["native"], golden))
             share = compare.reference_deviation(native, wide, part_of(moved, "result", path) if moved else None)
             if share > 0.25:
-                self.outcome.add(
-                    "unstable-reference",
-                    f"In float64 reference_fn gives another answer than in {native.dtype} "
-                    f"at {100 * share:.0f} % of the elements.",
-                    self.case,
-                )
+                seen = f"In float64 reference_fn gives another answer than in {native.dtype}"
+                if own:
+                    raise ContractError(seen)
+                self.outcome.add("unstable-reference", f"{seen} at {100 * share:.0f} % of the elements.", self.case)
 
     def _call(self, label: str, work: values.Mapping, slot: str, may_fail: bool = False, **options) -> dict:
         judge = self.judge
@@ -293,7 +296,7 @@ class CaseJudge:
         file, chosen = self.judge.new_file("choices"), None
         with suppress(ContractError):
             chosen = self._reference(expected["bundle"], "chosen", choices=values.save(integers, file).to_json())
-            self.has_choices = chosen["is_free"]
+            self.has_choices, self.hides_choice = chosen["is_free"], chosen["is_hidden"]
         file.unlink()
         return chosen if self.has_choices else None
 

@@ -9,19 +9,17 @@ import torch
 from .variations import places
 
 
-def specials(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def specials(x: torch.Tensor, generator: torch.Generator, marks=(math.inf, -math.inf, math.nan)) -> torch.Tensor:
     """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
     wide = x.to(torch.float64, copy=True).flatten()
-    for value in (math.inf, -math.inf, math.nan):
+    for value in marks:
         wide[places(x, generator, 512)] = value
     return _narrowed(wide.view(x.shape), x.dtype)
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """NaN at a few random places."""
-    wide = x.to(torch.float64, copy=True).flatten()
-    wide[places(x, generator, 512)] = math.nan
-    return _narrowed(wide.view(x.shape), x.dtype)
+    return specials(x, generator, (math.nan,))
 
 
 def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from . import case_sizes, integrity, simulation, values
-from .choices import Choices
+from .choices import Choices, is_hidden
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
 from .roundings import Exactness, PinnedRoundings, Roundings
@@ -122,6 +122,7 @@ def reference(
     if failure:
         return failure
     answer["is_free"] = mode is not None and mode.is_free
+    answer["is_hidden"] = mode is not None and is_hidden(mode.tied, _tensors(result))
     mutated = [i for i, old in enumerate(before) if not all(map(_same_bits, old, _tensors(arguments[i])))]
     answer["aliases"] = aliases(result, arguments, frozenset(_file.mutates))
     try:

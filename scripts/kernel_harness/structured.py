@@ -61,6 +61,18 @@ def lengthened(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     return None if x.reshape(-1)[:SAMPLE].unique().numel() <= FEW else x * LONG_FACTOR[x.dtype]
 
 
+def sparser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Probabilities, none of them zero, that sum to one in each row: a quarter become zero, to the others' benefit."""
+    wide = x.to(torch.float64)
+    if x.dtype.itemsize < 4 or x.dim() < 2 or x.shape[-1] < 4 or not bool((wide > 0).all()):
+        return None
+    if not bool(((wide.sum(-1) - 1).abs() <= 4 * torch.finfo(x.dtype).eps * math.sqrt(x.shape[-1])).all()):
+        return None
+    wide = torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, 0.0, wide)
+    wide[..., 0] += (wide.sum(-1) == 0).to(torch.float64)
+    return (wide / wide.sum(-1, keepdim=True)).to(x.dtype)
+
+
 def _is_sorted(corner: torch.Tensor) -> bool:
     down, along = corner.diff(dim=0), corner.diff(dim=1)
     by_column = len(down) > 2 and (bool((down <= 0).all()) or bool((down >= 0).all())) and bool(down.any())

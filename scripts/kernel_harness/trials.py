@@ -119,7 +119,7 @@ class CaseTrials(DeviceTrials):
                 self.judge.refused.update(refused)
 
     def _early_files(self) -> list[str]:
-        breakers = [breaker.bundle.file for breaker in self.rule_breakers]
+        breakers = [file for breaker in self.rule_breakers for file in breaker.files]
         return [*breakers, self.early[0].bundle.file, str(self.early[1])] if self.early else breakers
 
     def _steps(self, first: Bundle, expected: dict, reply: dict, work: values.Mapping) -> list:

@@ -55,8 +55,7 @@ def varied(
     booleans, "ruled" for floating tensors whose values keep a rule (structured.py), which "float" leaves alone.
     """
     new = copy(bundle, file)
-    mapping = values.Mapping(new)
-    inputs = values.rebuild(new.tree, mapping.bytes_of)
+    inputs = values.rebuild(new.tree, values.Mapping(new).bytes_of)
     large_input = torch.cuda.is_available() and bundle.size > GPU_BYTES
     generator = torch.Generator("cuda" if large_input else "cpu").manual_seed(seed)
     changed = False
@@ -192,27 +191,29 @@ def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 
 def scramble(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Other integers: a constant becomes a draw from 1 to it, one alone grows by one, a mask flips a quarter, the rest
-    shuffle."""
+    """Other integers: a constant becomes a draw from 1 to it, one alone grows by one, a mask and a constant 0 or 1 flip
+    a quarter, the rest shuffle."""
     if x.numel() == 1 and x.dtype is not torch.bool:
         return x + 1
     if x.dtype is torch.bool:
         return x ^ (torch.rand(x.shape, generator=generator, device=x.device) < 0.25)
     if x.numel() > 1 and bool((x == x.flatten()[0]).all()):
-        top = int(x.flatten()[0])
-        return torch.randint(1, top + 1, x.shape, generator=generator, device=x.device).to(x.dtype) if top > 1 else None
+        top, draw = int(x.flatten()[0]), {"generator": generator, "device": x.device}
+        if top in (0, 1):  # the first of several, or a mask in integers
+            return torch.where(torch.rand(x.shape, **draw) < 0.25, 1 - x, x)
+        return torch.randint(1, top + 1, x.shape, **draw).to(x.dtype) if top > 1 else None
     return shuffle(x, generator)
 
 
 def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    flat = x.reshape(-1)
-    if flat.numel() > PART_ELEMENTS:  # a permutation of this many takes more memory than a GPU has
-        cut = int(torch.randint(1, flat.numel(), (), generator=generator, device=x.device))
+    flat, count = x.reshape(-1), x.numel()
+    if count > PART_ELEMENTS:  # a permutation of this many takes more memory than a GPU has
+        cut = int(torch.randint(1, count, (), generator=generator, device=x.device))
         rolled = torch.empty_like(flat)
-        rolled[: flat.numel() - cut].copy_(flat[cut:])
-        rolled[flat.numel() - cut :].copy_(flat[:cut])
+        rolled[: count - cut].copy_(flat[cut:])
+        rolled[count - cut :].copy_(flat[:cut])
         return rolled.view(x.shape)
-    order = torch.randperm(flat.numel(), generator=generator, device=x.device)
+    order = torch.randperm(count, generator=generator, device=x.device)
     return _raw(flat)[order].view(x.dtype).view(x.shape)
 
 
@@ -325,6 +326,10 @@ def places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Te
     return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
 
 
+def large_and_shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    return shifted(large(x, generator), generator)
+
+
 HOSTILE = {
     "values 37 times as large": large,
     "values 256 times as large": huge,
@@ -335,6 +340,7 @@ HOSTILE = {
     "first and last slices 64 times as large": edges,
     "a row of zeros": empty_row,
     "values around 8 times their spread": shifted,
+    "values 37 times as large around 8 times their spread": large_and_shifted,
 }
 
 
@@ -349,8 +355,7 @@ def _is_sorted(x: torch.Tensor) -> bool:
 
 
 def _cast(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    limit = FINITE_MAX.get(dtype)
-    if limit is not None:
+    if limit := FINITE_MAX.get(dtype):
         wide = torch.where(torch.isfinite(wide), wide.clamp(-limit, limit), wide)
     return wide.to(dtype)
 
@@ -365,11 +370,9 @@ def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
 def _leaves(value):
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _leaves(item)
-    elif isinstance(value, dict):
-        yield from _leaves(list(value.values()))
 
 
 def _without_scalars(tree: dict):

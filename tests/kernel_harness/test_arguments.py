@@ -5,7 +5,7 @@ import ast
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.arguments import other_arguments, words_in
+from kernel_harness.arguments import FACTOR, other_arguments, words_in
 
 pytestmark = pytest.mark.cpu
 
@@ -17,7 +17,7 @@ def changed(argument, tmp_path, words=()):
 
 @pytest.mark.parametrize(
     ("argument", "other", "decides"),
-    [(2.0, 2.2, True), (0.0, 0.1, True), (True, False, True), (7, 8, False), (torch.bfloat16, torch.float32, True)],
+    [(2.0, 2.1875, True), (0.0, 0.1, True), (True, False, True), (3, 4, False), (torch.bfloat16, torch.float32, True)],
 )
 def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_path):
     [(_, decided, rebuilt)] = changed(argument, tmp_path)
@@ -27,7 +27,7 @@ def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_pa
 
 
 def test_an_epsilon_becomes_one_that_shows(tmp_path):
-    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [1.1e-6, 0.25]
+    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, 0.25]
 
 
 def test_a_name_becomes_those_of_its_kind_and_those_of_the_file(tmp_path):
@@ -45,8 +45,24 @@ def test_sizes_in_a_sequence_keep_their_sum(sizes, others, tmp_path):
 def test_what_a_dict_holds_changes_one_at_a_time(tmp_path):
     found = [rebuilt for _, _, rebuilt in changed({"scale": 2.0, "causal": True}, tmp_path)]
 
-    assert found == [{"scale": 2.0, "causal": False}, {"scale": 2.2, "causal": True}]
+    assert found == [{"scale": 2.0, "causal": False}, {"scale": 2.1875, "causal": True}]
 
 
 def test_sentences_are_no_words():
     assert words_in(ast.parse('"""A file."""\nx = "tanh"\ny = "a long sentence"\nz = "tanh"')) == ["tanh"]
+
+
+def test_a_share_becomes_a_smaller_one_too(tmp_path):
+    assert [new for new, _, _ in changed(1.0, tmp_path)] == [FACTOR, 1 / FACTOR]
+
+
+def test_a_window_becomes_smaller_ones_of_which_one_shows(tmp_path):
+    assert [new for new, _, _ in changed(100, tmp_path)] == [101, 25, 6, 1]
+
+
+def test_flags_change_together_too(tmp_path):
+    bundle = values.save([torch.ones(4), False, 3.0, True], tmp_path / "inputs")
+    last = other_arguments(bundle)[-1]
+
+    assert last.decides
+    assert [node["value"] for node in last.bundle.tree["items"][1:]] == [True, 3.0, False]

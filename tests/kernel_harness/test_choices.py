@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.choices import Choices
+from kernel_harness.choices import Choices, is_hidden
 
 pytestmark = pytest.mark.cpu
 X = torch.tensor([[3.0, 7.0, 7.0, 1.0, 7.0]])
@@ -40,3 +40,12 @@ def test_the_values_of_an_unordered_top_k_follow_its_indices():
     assert choices.is_free
     assert order.tolist() == [[0, 1, 4, 2]]
     assert values.tolist() == [[3.0, 7.0, 7.0, 7.0]]
+
+
+def test_an_order_of_equal_values_is_hidden_where_the_result_does_not_hold_it():
+    distinct = torch.arange(5.0)[None]
+    for x, shown, hidden in ((X, [], True), (X, [0, 1], True), (X, "order", False), (distinct, [], False)):
+        with Choices([]) as choices:
+            order = torch.topk(x, 2).indices
+
+        assert is_hidden(choices.tied, [order.int() if shown == "order" else torch.tensor(shown)]) == hidden

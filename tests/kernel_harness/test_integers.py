@@ -73,3 +73,59 @@ def kernel_fn(x, labels):
     return labels == -9
 """
     assert set(integers.special_values(ast.parse(source))) == {-7, -3}
+
+
+def test_offsets_are_cut_elsewhere_but_for_those_that_others_tell():
+    offsets = torch.arange(0, 97, 24, dtype=torch.int32)
+    other = integers.cut_elsewhere(offsets, TORCH)
+
+    assert other.dtype == offsets.dtype
+    assert [int(other[0]), int(other[-1])] == [0, 96]
+    assert bool((other.diff() >= 0).all())
+    assert not torch.equal(other, offsets)
+    assert integers.cut_elsewhere(DATA[0], TORCH) is None
+    owners = torch.arange(96) // 24
+    assert all(integers.are_told_by(offsets, t) for t in (offsets.diff(), offsets[1:], owners, offsets.clone()))
+    assert not integers.are_told_by(offsets, DATA[:4, :24].flatten())
+
+
+def test_classes_crowd_where_any_may_come_more_than_once():
+    classes = DATA.flatten() % 10
+
+    assert integers.most_alike(classes) > 200
+    crowd = integers.crowded(classes, TORCH)
+    assert int(crowd.bincount().max()) > 0.6 * len(crowd)
+    balanced, sorted_, distinct = torch.arange(640)[torch.randperm(640)] % 8, classes.sort().values, torch.randperm(200)
+    chosen = torch.stack([torch.randperm(8)[:2] for _ in range(100)])
+    assert not any(integers.most_alike(x) for x in (balanced, sorted_, distinct, chosen))
+
+
+def test_some_rows_of_a_mask_get_no_true():
+    empty = ~integers.hollow(DATA > 100, TORCH).any(1)
+
+    assert 0 < int(empty.sum()) < len(empty)
+    one_hot = torch.nn.functional.one_hot(DATA[0] % 10, 10).bool()
+    assert integers.hollow(DATA[0] > 100, TORCH) is None
+    assert integers.hollow(one_hot, TORCH) is None
+
+
+def test_what_is_one_for_all_becomes_another_for_each_or_that_of_the_first():
+    lengths = torch.full((50,), 10)
+    other = integers.not_one_for_all(lengths, TORCH)
+
+    assert other.unique().numel() > 1
+    assert int(other.max()) <= 10
+    assert bool((integers.first_for_all(other, TORCH) == other[0]).all())
+    rows = integers.not_one_for_all(torch.arange(20).expand(3, 20), TORCH)
+    assert torch.equal(rows.sort().values, torch.arange(20).expand(3, 20))
+    assert not torch.equal(rows[0], rows[1])
+    assert integers.not_one_for_all(other, TORCH) is None
+
+
+def test_an_index_that_needs_more_bits_comes_once():
+    index = DATA[:2].flatten() % 200
+
+    assert integers.is_wider(300, index)
+    assert not integers.is_wider(255, index)
+    assert not integers.is_wider(300, index.sort().values)
+    assert int((integers.put_one(300)(index, TORCH) == 300).sum()) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.structured import is_structured, lengthened
+from kernel_harness.structured import is_structured, lengthened, sparser
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -70,3 +70,12 @@ def test_whole_numbers_get_digits_that_smaller_formats_do_not_hold():
 ], ids=["signs", "digits", "positions", "countdown", "fractions", "large", "number", "half"])
 def test_symbols_codes_and_positions_stay_as_they_are(x):
     assert lengthened(x, TORCH) is None
+
+
+def test_probabilities_become_sparser_and_keep_their_sum():
+    y = sparser(RANDOM.softmax(-1), TORCH)
+
+    assert torch.allclose(y.sum(-1), torch.ones(24))
+    assert 50 < int((y == 0).sum()) < 300
+    assert sparser(RANDOM.abs(), TORCH) is None
+    assert sparser(y, TORCH) is None
