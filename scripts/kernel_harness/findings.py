@@ -134,7 +134,9 @@ EXPLANATIONS = {
     "loose-tolerance": (UNDECIDED, "{seen} Pass --rtol and --atol yourself if you accept that."),
     "unstable-reference": (
         CONTRACT,
-        "{seen} reference_fn must compute the same function in every precision: it is the yardstick.",
+        "{seen} reference_fn must compute the same function in every precision: it is the yardstick. What .to(x.dtype) "
+        "or a 16-bit operator rounds on the way is not rounded where x is float64: go on with the wide value, or name "
+        "the dtype that it has by definition (references/numerics.md).",
     ),
 }
 

@@ -131,10 +131,11 @@ class CaseJudge:
             native, wide = (part_of(m, "result", path) for m in (answer["native"], golden))
             share = compare.reference_deviation(native, wide, part_of(moved, "result", path) if moved else None)
             if share > 0.25:
-                seen = f"In float64 reference_fn gives another answer than in {native.dtype}"
+                seen = "On float64 inputs reference_fn gives another answer than on the inputs as they are"
                 if own:
                     raise ContractError(seen)
-                self.outcome.add("unstable-reference", f"{seen} at {100 * share:.0f} % of the elements.", self.case)
+                seen += f", at {100 * share:.0f} % of output {path} ({native.dtype})."
+                self.outcome.add("unstable-reference", seen, self.case)
 
     def _call(self, label: str, work: values.Mapping, slot: str, may_fail: bool = False, **options) -> dict:
         judge = self.judge

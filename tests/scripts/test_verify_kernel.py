@@ -54,6 +54,31 @@ def reasons(run):
     return [r["check"] for r in json.loads(run.stdout)["reasons"]]
 
 
+ROUNDS_BY_DTYPE = """
+import torch
+
+def kernel_fn(x, y):
+    h = (x.float() + y.float()).bfloat16()
+    return h, h.float().abs().amax(1)
+
+def reference_fn(x, y):
+    wide = torch.promote_types(x.dtype, torch.float32)
+    h = (x.to(wide) + y.to(wide)).to(x.dtype)
+    return h, h.to(wide).abs().amax(1)
+
+def get_inputs():
+    return [torch.randn(64, 100, dtype=torch.bfloat16) for _ in range(2)]
+"""
+
+
+def test_a_reference_that_rounds_by_the_dtype_of_its_inputs_hears_which_output_shows_it(kernel):
+    run = verify(kernel(ROUNDS_BY_DTYPE), "--level", "quick", "--format", "json")
+
+    assert (run.returncode, reasons(run)) == (3, ["unstable-reference"]), run.stdout
+    assert "output [1] (torch.float32)" in run.stdout
+    assert "name the dtype" in run.stdout
+
+
 def test_a_right_kernel_passes_with_the_verdict_last(kernel):
     run = verify(kernel(RELU), "--level", "quick")
 
