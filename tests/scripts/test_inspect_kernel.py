@@ -97,3 +97,16 @@ def test_a_default_target_that_the_kernel_is_not_for_is_a_note(tmp_path):
     assert json.loads(left_out.stdout)["left_out"] == ["sm_80"]
     assert "float8 needs sm_90" in left_out.stdout
     assert json.loads(refused.stdout)["left_out"] == []
+
+
+@pytest.mark.compile
+def test_expect_is_held_against_nothing_where_nothing_compiled(tmp_path):
+    file = tmp_path / "divmod.py"
+    source = (FILES / "plain_cute.py").read_text().replace("    i = b * d + t\n", "    i, _ = divmod(b * d + t, 1)\n")
+    file.write_text(source + "ARCHS = ('sm_90a',)\nEXPECT = {'sm_90a': {'registers': '<=64'}}\n")
+
+    done = run(file)
+
+    assert done.returncode == 4
+    assert "unsupported operand type(s) for divmod()" in done.stdout
+    assert "EXPECT" not in done.stdout
