@@ -22,6 +22,8 @@ CASES = {
     "layernorm.py": ["77x129"],
     "prefix_sum.py": ["3x1023"],
     "rmsnorm.py": ["77x129"],
+    "rmsnorm_fp8.py": ["3x1000", "strided", "zeros"],
+    "rope_and_cache.py": ["small", "partial", "odd", "heads first"],
     "row_logsumexp.py": ["3x1000", "2x20008", "masked", "large", "fp32"],
     "topk.py": ["77x60 k=6"],
     "integration/pdl.py": ["n=2049", "several tiles a CTA"],
