@@ -195,6 +195,25 @@ def depthwise(block):
     return out, want.view(6, 13, 37)
 
 
+def causal(block):
+    import torch
+
+    got, want = [], []
+    for steps in (0, 1, 2, 3, 19):
+        x, state = (torch.randn(2, n, 1032).to(torch.bfloat16) for n in (steps, block.WIDTH - 1))
+        weight = torch.randn(1032, block.WIDTH).to(x.dtype)
+        out, last = torch.zeros_like(x), torch.zeros_like(state)
+        padded = torch.cat((state, x), 1).double()
+        compiled = compile_for_torch(block, *block.fakes)
+        compiled(x, weight, state, out, last)
+        compiled(x, weight, state, out, state)  # the new state over the old one
+        assert torch.equal(state, last)
+        y = sum(padded[:, k : k + steps] * weight[:, k].double() for k in range(block.WIDTH))
+        got += [out.double().flatten(), last.double().flatten()]
+        want += [torch.nn.functional.silu(y).flatten(), padded[:, steps:].flatten()]
+    return torch.cat(got), torch.cat(want)
+
+
 def kernel_file(block):
     import torch
 
@@ -216,6 +235,7 @@ RUNS = {
     ("recipes", "argmax_kernel", "sm_90a"): argmax,
     ("recipes", "rope_kernel", "sm_90a"): rotary,
     ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
+    ("conv1d", "causal_kernel", "sm_90a"): causal,
     ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
     ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
     ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
