@@ -64,24 +64,23 @@ EMPTY = (0.0, 0.0, 0.0)  # the statistics of nothing: count, mean, sum of square
 PADDING = 0.0  # of no effect, as it is counted as no element
 
 
-def count(pieces, elements):
-    """1 for each of a thread's elements (E,) in the row, 0 for padding."""
-    counts = cute.make_rmem_tensor(elements, Float32)
-    for i in range(elements):
-        counts[i] = Float32(pieces[i // pieces[0][1]][2])
-    return counts.load()
+# Factors in place of divisions: Float32 / is a subroutine, whose call takes half of the registers again.
+def measure(x, counts, count, factor, across):
+    """The statistics of a group's `count` = 1 / factor elements x (E,): counts (E,) is 1 for each and 0 for padding."""
+    mean = across(operator.add, x) * factor
+    deviations = (x - mean) * counts
+    return Float32(count), mean, across(operator.add, deviations * deviations)
 
 
-def merge(counts, means, squares, across):
-    """The statistics of parts, or elements, together; across(operation, values) reduces values over them."""
-    count = across(operator.add, counts)
-    mean = across(operator.add, counts * means) / cute.arch.fmax(count, 1.0)
-    return count, mean, across(operator.add, squares + counts * (means - mean) * (means - mean))
+def merge(counts, means, squares, columns, across):
+    """The statistics of the parts of a row together; across(operation, values) reduces values over them."""
+    mean = across(operator.add, counts * means) * (1.0 / columns)
+    return Float32(columns), mean, across(operator.add, squares + counts * (means - mean) * (means - mean))
 
 
-def finish(x, count, mean, squares, columns, weight, bias):
+def finish(x, mean, squares, columns, weight, bias):
     """The results (E,) of the elements x (E,), from the statistics of their row."""
-    return (x - mean) * cute.math.rsqrt(squares / columns + EPS) * weight.to(Float32) + bias.to(Float32)
+    return (x - mean) * cute.math.rsqrt(squares * (1.0 / columns) + EPS) * weight.to(Float32) + bias.to(Float32)
 
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ def _configure(rows, columns, vector):
     vectors = -(-columns // (vector * cluster))
     if vectors <= 64:
         threads = 1 << ((vectors + 1) // 2 - 1).bit_length()
-        return threads, -(-vectors // threads), 128 // threads, 1, 2  # of two rows, more bytes are in flight
+        return threads, -(-vectors // threads), 64 // threads, 1, 2  # of two rows, more bytes are in flight
     limits = (512 if cluster == 1 else 256, 4)  # threads at most, vectors at least
     ladder = [(-(-vectors // (32 * v)) * 32, v) for v in range(limits[1], 64 // vector + 1)]
     threads, v = min(ladder, key=lambda rung: ((rung[0] > limits[0]) + (rung[0] > 512), rung[0] * rung[1], rung[1]))
@@ -118,6 +117,7 @@ class RowReduction:
         self.threads, self.vectors, self.rows, self.cluster = threads, vectors, rows, cluster
         self.is_exact = not has_edges and columns == threads * vectors * vector * cluster
         self.elements, self.warps = vectors * vector + has_edges, max(1, threads // 32)  # of a thread; of a CTA
+        self.parts = self.warps * cluster  # of a row
 
     @cute.jit
     def __call__(self, mX, mW, mB, mR, mY, mH, stream):  # EDIT: the tensors, here and below
@@ -133,7 +133,7 @@ class RowReduction:
         rank, first = block % self.cluster, Int64(block // self.cluster) * self.rows * self.batch
         rows = [first + b * self.rows + thread // self.threads for b in range(self.batch)]  # of this thread
         smem = cutlass.memory.SmemAllocator()
-        parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.warps * self.cluster, self.rows))
+        parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.parts, self.rows))
         sP = smem.allocate_tensor(Float32, parts, 16)  # (K, P, R) statistics of the parts of each row
         arrived = smem.allocate_array(Int64, 1)  # barrier that counts their bytes
         if const_expr(self.cluster > 1):
@@ -144,6 +144,14 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
+        is_staged = self.cluster == 1 < self.warps and not self.has_edges and self.vector * mX.element_type.width == 128
+        is_staged = is_staged and self.vectors * self.threads <= 2048  # 64 KB
+        if const_expr(is_staged):  # weight and bias wait in shared memory: in registers they would cost a CTA per SM
+            slots = cute.make_layout((self.vector, self.threads * self.rows, self.vectors))
+            sW, sB = [smem.allocate_tensor(mX.element_type, slots, 16)[None, thread, None] for _ in range(2)]
+            self.fetch(mW, sW, pieces[0])
+            self.fetch(mB, sB, pieces[0])
+            cute.arch.cp_async_commit_group()
         held = [self.access(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store as needed
         across = functools.partial(self.across, min(self.threads, 32))
         xs, parts = [x.to(Float32) for x in held], []  # (E) each
@@ -151,14 +159,46 @@ class RowReduction:
             if const_expr(mR is not None):
                 xs[b] = xs[b] + self.access(mR, rows[b], pieces[b]).to(Float32)
                 self.access(mH, rows[b], pieces[b], store=xs[b])
-            counts = cute.full_like(xs[b], 1.0) if const_expr(self.is_exact) else count(pieces[b], self.elements)
-            parts.append(merge(counts, xs[b], cute.zeros_like(xs[b]), across))
-        bias = self.access(mB, rows[0], pieces[0])  # all that registers hold; the weight too would cost a CTA per SM
+            parts.append(measure(xs[b], *self.count(pieces[b]), across))
+        if const_expr(not is_staged):
+            bias = self.access(mB, rows[0], pieces[0])
         statistics = [self.exchange(part, sP, arrived, thread, rank) for part in parts]
-        weight = self.access(mW, rows[0], pieces[0])
+        if const_expr(is_staged):
+            cute.arch.cp_async_wait_group(0)
+            weight, bias = self.fetched(sW), self.fetched(sB)
+        else:
+            weight = self.access(mW, rows[0], pieces[0])
         for b in cutlass.range_constexpr(self.batch):
-            x = self.again(held[b], statistics[b][-1]) if const_expr(mR is None) else xs[b]
-            self.access(mY, rows[b], pieces[b], store=finish(x, *statistics[b], self.columns, weight, bias))
+            x = self.again(held[b], statistics[b][-1]) if const_expr(self.cluster > 1 and mR is None) else xs[b]
+            self.access(mY, rows[b], pieces[b], store=finish(x, *statistics[b][1:], self.columns, weight, bias))
+
+    def count(self, pieces):
+        """1 for each of a thread's elements (E,) in the row and 0 for padding; how many its group has; the inverse."""
+        if self.is_exact:
+            count = self.elements * min(self.threads, 32)
+            return 1.0, count, 1.0 / count
+        counts = cute.make_rmem_tensor(self.elements, Float32)
+        for i in range(self.elements):
+            counts[i] = Float32(pieces[i // self.vector][2])
+        if self.parts == 1:
+            return counts.load(), self.columns, 1.0 / self.columns
+        count = functools.reduce(operator.add, [Int32(exists) * length for _, length, exists in pieces])
+        count = cute.arch.warp_reduction_sum(Float32(count))
+        return counts.load(), count, cute.arch.rcp_approx(cute.arch.fmax(count, 1.0))
+
+    @cute.jit
+    def fetch(self, mV, sV, pieces):
+        """Let a thread's elements of a vector mV come to shared memory (V, E / V), which no other thread reads."""
+        atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), mV.element_type, num_bits_per_copy=128)
+        for v, (column, length, exists) in enumerate(pieces):
+            if exists:
+                cute.copy(atom, cute.make_tensor(mV.iterator + column, cute.make_layout(length)), sV[None, v])
+
+    def fetched(self, sV):
+        """The elements (E,) that fetch() brought."""
+        rV = cute.make_rmem_tensor(self.elements, sV.element_type)
+        cute.autovec_copy(sV, cute.make_tensor(rV.iterator, cute.make_layout(sV.shape)))
+        return rV.load()
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
@@ -210,7 +250,7 @@ class RowReduction:
     @cute.jit
     def exchange(self, part, sP, arrived, thread, rank):
         """The statistics of the row; each warp tells those of its part to every CTA of the cluster."""
-        lane, group, parts = thread % 32, thread // self.threads, self.warps * self.cluster
+        lane, group, parts = thread % 32, thread // self.threads, self.parts
         if const_expr(parts == 1):
             return part
         sMine = sP[None, rank * self.warps + thread % self.threads // 32, group]  # (K)
@@ -231,7 +271,7 @@ class RowReduction:
             p = lane % lanes + i * lanes
             for k in cutlass.range_constexpr(len(EMPTY)):
                 gathered[k][i] = sP[k, p, group] if p < parts else Float32(EMPTY[k])
-        return merge(*[statistic.load() for statistic in gathered], functools.partial(self.across, lanes))
+        return merge(*[statistic.load() for statistic in gathered], self.columns, functools.partial(self.across, lanes))
 
 
 # --- Host ------------------------------------------------------------------------------------------------------------
