@@ -75,7 +75,8 @@ class Lanes:
                 self._call_each(side)
             side.put_off = self.put_off
             self._work_off(side)
-            side.recheck()
+            if side.loaded:  # others may have been faster
+                side.recheck()
         except Stop:
             self.jobs.clear()  # nothing more can be learned from this file
         except BaseException as problem:

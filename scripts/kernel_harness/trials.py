@@ -61,7 +61,7 @@ class CaseTrials(DeviceTrials):
             return
         if judge.spoiled:
             judge.renew_candidate()
-        if not hasattr(judge, "loaded"):
+        if not judge.loaded:
             judge.load_candidate(interpret=self.device == "cpu" and not self.settings.simulate)
             judge.loaded = True
         self.on_gpu = self.device != "cpu"

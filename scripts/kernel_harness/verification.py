@@ -69,6 +69,7 @@ class Judge:
         self.oracle = worker.Worker("oracle", folder)
         self.candidate = worker.Worker("candidate", folder)
         self.interprets = False  # the last answered load's `interpret`
+        self.loaded = False  # has the candidate imported the file, as far as anyone asked?
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
         self.lanes: lanes.Lanes | None = None  # further judges that share this one's cases
         self.put_off: list[Callable] | None = None  # in a lane: cases that it leaves to the first judge

@@ -12,18 +12,19 @@ FILE = """
 import os, torch
 def get_inputs(n=64, dtype=torch.float32): return [torch.randn(n, dtype=dtype)]
 def reference_fn(x): return x + x.square()
-TEST_CASES = {{"short": {{"n": 3}}, "half": {{"dtype": torch.float16}}, "long": {{"n": 500}}, "odd": {{"n": 77}}}}
+TEST_CASES = {cases}
 kept = {{}}
 def kernel_fn(x):
     {body}
 """
+CASES = '{"short": {"n": 3}, "half": {"dtype": torch.float16}, "long": {"n": 500}, "odd": {"n": 77}}'
 KEPT_BY_SIZE = "kept.setdefault(x.numel(), x.dtype); return (x + x.square()).to(kept[x.numel()])"
 
 
-def judged(tmp_path, monkeypatch, body, side_by_side=True):
+def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES):
     """The outcome of a verification at quick, and how many judges it had."""
     kernel = tmp_path / "kernel.py"
-    kernel.write_text(FILE.format(body=body))
+    kernel.write_text(FILE.format(body=body, cases=cases))
     judges = []
     if side_by_side:
         send, init = verification.Judge.send_loads, verification.Judge.__init__
@@ -49,6 +50,14 @@ def test_every_case_is_judged_once_and_in_order(tmp_path, monkeypatch):
         (row["case"], row["trial"]) for row in alone.comparisons
     ]
     assert together.facts["smallest_case"] == alone.facts["smallest_case"]
+
+
+def test_a_lane_that_gets_no_case_finds_nothing(tmp_path, monkeypatch):
+    outcome, judges = judged(tmp_path, monkeypatch, "return x + x * x", cases='{"short": {"n": 3}}')
+
+    assert judges > 2
+    assert not outcome.findings
+    assert {row["case"] for row in outcome.comparisons} == {"default", "short"}
 
 
 @pytest.mark.parametrize(("body", "found"), [
