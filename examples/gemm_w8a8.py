@@ -5,9 +5,11 @@ Idea      templates/gemm_sm90.py with int32 accumulators: products and sums of i
           output channel) are tensors of the epilogue, views with stride 0, as the bias is; the result is rounded once.
 Layout    Requires   as in the template, but int8 in and bfloat16 out, contiguous along K, as 8-bit WGMMA wants: an
           operand that is not, or whose rows are no multiples of 16 bytes, is copied first. Sums saturate at 2^31, which
-          takes a K of 2^17 at least. Measured on no GPU yet.
+          takes a K of 2^17 at least.
 Edited    The template's marked places, the type of accumulators (Int32, four lines), its tables of dtypes.
 Verify    python scripts/verify_kernel.py examples/gemm_w8a8.py
+Measured  H200: 1493 TOP/s at 8192^3; 1.31 to 1.58 times as fast as torch._int_mm, which makes the bare product
+          (results/h200-2026-11-22-868a73e-kernels.json)
 """
 
 import functools

@@ -9,6 +9,8 @@ Layout    A row belongs to `threads` threads of each CTA of its cluster, `vector
 Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat16; less than 2^31 rows at any stride,
           1 to 262144 contiguous columns, compiled in. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/layernorm.py
+Measured  H200: 0.97 to 1.50 of the best of torch.compile, Quack and eager, 4.4 TB/s at 65536 x 512, 3.2 at 131072
+          columns (results/h200-2026-11-22-868a73e-kernels.json)
 """
 
 import functools

@@ -8,6 +8,8 @@ Layout    A row belongs to a CTA, `vectors` 16-byte vectors to a thread, neighbo
 Requires  sm_89 or newer (the conversion instruction); bfloat16 or float16; rows of a multiple of 8 elements, up to
           65536, compiled in, at any stride of 16 bytes; less than 2^31 rows. No backward. Bad input: ValueError.
 Verify    python scripts/verify_kernel.py examples/rmsnorm_fp8.py
+Measured  H200: 1.13 to 1.88 times as fast as torch.compile of reference_fn, 107.9 us at 16384 x 4096
+          (results/h200-2026-11-22-868a73e-kernels.json)
 """
 
 import functools
