@@ -40,11 +40,11 @@ Budget    Of a page in a CTA, by arithmetic, in cycles: 2176 of the tensor cores
           refuses an instruction that needs more than 128 registers, whatever setmaxregister grants, so P V is 64 x 128
           twice and reads P twice as often, and score can keep no more than 16 k-blocks of q (18 spill).
 
-Measured  On an H200 594 us at 128x8192, 157 at 128x4096 with 16 heads; templates/mla_decode.py on a bfloat16 cache takes
-          431 and 147 in the same run (results/h200-2026-11-22-868a73e-kernels.json): it saves memory, not time. With a
-          cluster of the two CTAs of 128 heads, each widening half of the tokens for both (2630 cycles by the arithmetic
-          above), it took 717 us (results/h200-2026-11-22-1cc80f0-kernels.json), so that went. Integer shifts for the
-          conversion saved nothing then, and 3 % with 16 heads.
+Measured  On an H200 594 us at 128x8192, 157 at 128x4096 with 16 heads; templates/mla_decode.py on a bfloat16 cache
+          takes 431 and 147 (results/h200-2026-11-22-868a73e-kernels.json): it saves memory, not time. With a cluster of
+          the two CTAs of 128 heads, each widening half of the tokens for both (2630 cycles by the arithmetic above), it
+          took 717 us (results/h200-2026-11-22-1cc80f0-kernels.json), so that went. Integer shifts for the conversion
+          saved nothing then, and 3 % with 16 heads.
 
 Requires  sm_90a; q in bfloat16; heads up to 128, s_q up to 4, pages of 64. Lengths are read on the device only: a CUDA
           graph may change them. A length must not exceed 64 * max_pages. A score beyond 1e7 may lose its weight to

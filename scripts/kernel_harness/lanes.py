@@ -36,10 +36,11 @@ class Lanes:
 
         self.cases = cases
         self.jobs.extend(jobs)
-        if not torch.cuda.is_available() or torch.cuda.mem_get_info()[0] < MEMORY_BYTES:
-            self._close()
-            return
-        for index, side in enumerate(self.sides):
+        has_room = torch.cuda.is_available() and torch.cuda.mem_get_info()[0] >= MEMORY_BYTES
+        needed = min(len(jobs), len(self.sides)) if has_room else 0
+        for side in self.sides[needed:]:
+            side.close()
+        for index, side in enumerate(self.sides[:needed]):
             self.threads.append(threading.Thread(target=self._run, args=(side, index == 0), daemon=True))
             self.threads[-1].start()
 

@@ -104,7 +104,8 @@ class Judge:
         has_cores = len(os.sched_getaffinity(0)) >= ROOMY_CORES
         if on_gpu and has_cores and self.full:
             self.start_another(interpret=False)  # so that its import is over when other trials run
-        if on_gpu and has_cores and "_CASES" in read_source(self.settings.kernel)[0]:
+        has_cases = "_CASES" in read_source(self.settings.kernel)[0] and len(self.settings.cases) != 1
+        if on_gpu and has_cores and has_cases:
             self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
         from . import (  # torch is imported here while all workers import it
             closing,
