@@ -72,7 +72,8 @@ class Roundings(PinnedRoundings):
 
 
 class Exactness(TorchDispatchMode):
-    """Watches whether every floating result could be a float32, which then rounds nowhere, in whatever order."""
+    """Watches whether every floating result could be a float32, which then rounds nowhere, in whatever order. In a
+    float64 run: what names float32 itself goes on in float64, so that its steps are watched, too."""
 
     def __init__(self):
         super().__init__()
@@ -83,8 +84,14 @@ class Exactness(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
+        kwargs = dict(kwargs or {})
+        if func is torch.ops.aten._to_copy.default and kwargs.get("dtype") is torch.float32:
+            kwargs["dtype"] = torch.promote_types(args[0].dtype, torch.float32)
+        result = func(*args, **kwargs)
+        rounds = func.overloadpacket.__name__.rstrip("_") in ROUNDING | FUSED
         for value in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(value, torch.Tensor) and value.dtype is torch.float64:
                 self.is_exact &= bool((value.to(torch.float32).to(torch.float64) == value).all())
+            elif isinstance(value, torch.Tensor) and value.dtype.is_floating_point and rounds:
+                self.is_exact = False  # in a narrower format nothing says what was lost
         return result

@@ -29,3 +29,21 @@ def test_exactness_sees_a_division_by_three_and_a_halved_eighth():
         with Exactness() as mode:
             step()
         assert mode.is_exact == exact
+
+
+@pytest.mark.parametrize(("scale", "exact"), [(0.0625, True), (63 / 127, False)])
+def test_exactness_follows_a_reference_that_names_float32(scale, exact):
+    """The steps behind such a cast round in float32: a quantiser by a reciprocal may take the other side of a tie."""
+    x = torch.arange(64, dtype=torch.float64) / 8
+    with Exactness() as mode:
+        (x.float() / scale).round().to(torch.int8)
+
+    assert mode.is_exact == exact
+
+
+def test_exactness_is_denied_where_a_narrow_format_rounds():
+    x = torch.arange(64, dtype=torch.float64) / 8
+    with Exactness() as mode:
+        x.bfloat16() / 3
+
+    assert not mode.is_exact
