@@ -32,7 +32,6 @@ WITH_TORCH = {
     "integers",
     "ties",
     "oracle",
-    "case_sizes",
     "candidate",
     "contender",
     "input_sets",

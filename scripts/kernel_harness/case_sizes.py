@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-
-import torch
 
 from . import shrinking
 from .between import between
 from .contract import KernelFile
+from .outputs import leaves
 
 
 def nbytes(file: KernelFile, cases: list[str]) -> dict:
@@ -61,16 +59,8 @@ def _default_sizes(file: KernelFile) -> dict:
 
 
 def _bytes_with(file: KernelFile, keywords: dict) -> int:
-    storages = [t.untyped_storage() for t in _tensors(file.get_inputs(**keywords))]
+    storages = [t.untyped_storage() for t in leaves(file.get_inputs(**keywords), all_tensors=True)]
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
-
-
-def _tensors(value) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(part)
 
 
 QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between)}

@@ -1,6 +1,5 @@
 """Cases side by side. A trial is mostly waiting, for one process or the other: on a GPU with cores to spare further
-judges, each with an oracle and a candidate of its own, take cases of a file while the first makes every trial of its
-first case.
+judges, each with an oracle and a candidate of its own, take cases of a file while the first makes every trial of one.
 
 One of them begins with a plain call of each case, in their order and in one process: what a kernel keeps of one case
 and takes for another shows there, as it does where a single judge has them all.
@@ -15,7 +14,7 @@ from collections.abc import Callable, Sequence
 from .outcome import Outcome, Stop
 
 SIDES = 3  # with the first judge and the spare candidate: ten processes that import at once
-MEMORY_BYTES = 48 * 2**30  # of the GPU that must be free: three cases are held at a time
+MEMORY_BYTES = 48 * 2**30  # of the GPU that must be free: each judge holds a case
 
 
 class Lanes:

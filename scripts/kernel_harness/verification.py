@@ -25,13 +25,18 @@ LEVELS = ("quick", "full", "paranoid")
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
-    "the working folder", "an interval timer", "trace or profile function", "import hooks of the file",
-    "CPU affinity or priority", "a lowered recursion limit", "environment variables",
-)  # fmt: skip
+    "the working folder",
+    "an interval timer",
+    "trace or profile function",
+    "import hooks of the file",
+    "CPU affinity or priority",
+    "a lowered recursion limit",
+    "environment variables",
+)
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
-ROOMY_CORES = 8  # from here on eight processes import at the same time without slowing down each other much
+ROOMY_CORES = 8  # from here on the processes of several judges import at the same time and each loses little
 FEW_BYTES, THOROUGH_BYTES = 2**15, 2**26  # of the inputs of a case that meets every trial, where there is a choice
 SEEDS = {"quick": 1, "full": 3, "paranoid": 5}
 
@@ -92,7 +97,7 @@ class Judge:
             process.close()
 
     def kill(self) -> None:
-        """End the workers from another thread than the one that talks to them, and closes them."""
+        """End the processes while another thread talks to them: it will see that they died, and close them."""
         for process in (self.oracle, self.candidate, *self.spares):
             worker.kill_tree(process.process.pid)
 
@@ -107,12 +112,8 @@ class Judge:
         has_cases = "_CASES" in read_source(self.settings.kernel)[0] and len(self.settings.cases) != 1
         if on_gpu and has_cores and has_cases:
             self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
-        from . import (  # torch is imported here while all workers import it
-            closing,
-            derived_trials,
-            shrunk_trials,
-            trials,
-        )
+        # torch is imported here while all workers import it
+        from . import closing, derived_trials, shrunk_trials, trials
 
         if on_gpu:
             trials.warm_up()

@@ -21,8 +21,8 @@ CASES = '{"short": {"n": 3}, "half": {"dtype": torch.float16}, "long": {"n": 500
 KEPT_BY_SIZE = "kept.setdefault(x.numel(), x.dtype); return (x + x.square()).to(kept[x.numel()])"
 
 
-def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES):
-    """The outcome of a verification at quick, and how many judges it had."""
+def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lanes.MEMORY_BYTES):
+    """The outcome of a verification at quick, and its judges."""
     kernel = tmp_path / "kernel.py"
     kernel.write_text(FILE.format(body=body, cases=cases))
     judges = []
@@ -32,19 +32,19 @@ def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES):
         monkeypatch.setattr(verification.Judge, "__init__", lambda *a: init(*a) or judges.append(a[0]))
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (lanes.MEMORY_BYTES, 0))
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 0))
         monkeypatch.setattr("kernel_harness.trials.warm_up", lambda: None)
         monkeypatch.setattr("kernel_harness.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
     outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
     assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
-    return outcome, len(judges)
+    return outcome, judges
 
 
 def test_every_case_is_judged_once_and_in_order(tmp_path, monkeypatch):
     alone, _ = judged(tmp_path, monkeypatch, "return x + x * x", side_by_side=False)
     together, judges = judged(tmp_path, monkeypatch, "return x + x * x")
 
-    assert judges == 1 + lanes.SIDES
+    assert len(judges) == 1 + lanes.SIDES
     assert not together.findings
     assert [(row["case"], row["trial"]) for row in together.comparisons] == [
         (row["case"], row["trial"]) for row in alone.comparisons
@@ -55,9 +55,21 @@ def test_every_case_is_judged_once_and_in_order(tmp_path, monkeypatch):
 def test_a_lane_that_gets_no_case_finds_nothing(tmp_path, monkeypatch):
     outcome, judges = judged(tmp_path, monkeypatch, "return x + x * x", cases='{"short": {"n": 3}}')
 
-    assert judges > 2
+    assert len(judges) > 2
     assert not outcome.findings
     assert {row["case"] for row in outcome.comparisons} == {"default", "short"}
+
+
+@pytest.mark.parametrize("limit", ["too little memory", "large cases"])
+def test_the_first_judge_does_what_the_gpu_has_no_room_for_beside_others(limit, tmp_path, monkeypatch):
+    if limit == "large cases":
+        monkeypatch.setattr("kernel_harness.trials.LARGE_BYTES", 1)
+    free = lanes.MEMORY_BYTES - (limit == "too little memory")
+    outcome, judges = judged(tmp_path, monkeypatch, "return x + x * x", free=free)
+
+    assert not outcome.findings
+    assert {row["case"] for row in outcome.comparisons} == {"default", "short", "half", "long", "odd"}
+    assert [judge.loaded for judge in judges] == [True] + [False] * lanes.SIDES
 
 
 @pytest.mark.parametrize(("body", "found"), [

@@ -1,8 +1,12 @@
 """Writes behind a result are seen in free memory. PyTorch's allocator on a GPU is played with memory of the CPU."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from kernel_harness import surroundings
+from kernel_harness.outcome import Outcome, Settings
+from kernel_harness.verification import Judge
 
 pytestmark = pytest.mark.cpu
 
@@ -80,3 +84,13 @@ def test_what_a_temporary_tensor_left_is_no_write(allocator):
     around.look([allocator.result(0, 0, 100)])
 
     assert around.written() == []
+
+
+@pytest.mark.parametrize(("behind", "found"), [([], []), ([{"result": 0, "bytes": 4, "distance": 1}], ["guard-zone"])])
+def test_a_write_behind_a_result_counts_against_the_kernel(behind, found):
+    judge = Judge.__new__(Judge)
+    judge.outcome, judge.held = Outcome(Settings(kernel=Path("kernel.py"))), []
+    facts = {"held": None, "state": [], "simulated": None, "busy_threads": 0.0, "python_threads": [], "behind": behind}
+    judge.process_facts(facts, "default")
+
+    assert [finding.check for finding in judge.outcome.findings] == found
