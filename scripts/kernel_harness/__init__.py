@@ -14,6 +14,7 @@
     integrity, audit     what a kernel file leaves changed, and where it looks
     variations     inputs that no kernel file has seen                                               torch
     compare        acceptance rule, null kernels, where and how a result is wrong                    torch
+    contraction    inputs and products that an element of a result may be made of
     verification, trials, judgement, structure, findings    the judge; it never imports the kernel file
     simulation     kernel files on machines without a GPU, through the simulator; shrinking, shrunk_trials
     verify_command verify_kernel.py behind its arguments

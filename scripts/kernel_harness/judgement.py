@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, compile_errors, values, variations
+from . import compare, compile_errors, contraction, values, variations
 from .compare import Comparison, Expected, Tolerance
 from .contract import ContractError
 from .outcome import Stop
@@ -306,7 +306,7 @@ class CaseJudge:
     ) -> list[Comparison]:
         native = expected["native"]
         anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
-        inputs = sum(math.prod(node["shape"]) for _, node in values.tensors_of(expected["bundle"].tree))
+        nodes = [node for _, node in values.tensors_of(expected["bundle"].tree)]
         outcomes = []
         kernel_tree = result.bundle.tree["items"]
         for part in ("result", "mutated"):
@@ -320,8 +320,8 @@ class CaseJudge:
                 if node["shape"] != got[path]["shape"] or node["dtype"] != got[path]["dtype"]:
                     continue
                 tensors = {kind: part_of(mapping, part, path) if mapping else None for kind, mapping in anchors.items()}
-                terms = inputs / max(1, math.prod(node["shape"]))
-                target = Expected(part_of(native, part, path), **tensors, terms=terms)
+                sizes = contraction.sizes(nodes, math.prod(node["shape"]))
+                target = Expected(part_of(native, part, path), **tensors, **sizes)
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
                 if tipped:
