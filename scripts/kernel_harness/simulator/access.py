@@ -145,9 +145,9 @@ def load(machine, space, addresses, lanes, nbytes, atomic=False, align=None, int
                     part = buffer.unwritten(offsets + element * width, width)
                     if part is not None:
                         machine.poison.begin([name], lanes[positions][part], (machine.current, message, address))
-        if buffer.is_global and machine.global_races.active and not atomic:
-            machine.global_races.read(machine, buffer, offsets, nbytes, lanes[positions])
         if buffer.is_global:
+            if machine.global_races.active:
+                machine.global_races.read(machine, buffer, offsets, nbytes, lanes[positions], atomic=atomic)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "reads")
         if shared:
             machine.lifetimes.access(lanes[positions], offsets)
@@ -189,9 +189,9 @@ def store(machine, space, addresses, lanes, rows, atomic=False):
                 int(addresses[positions][0]),
             )
             continue
-        if buffer.is_global and machine.global_races.active and not atomic:
-            machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine)
         if buffer.is_global:
+            if machine.global_races.active:
+                machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine, atomic=atomic)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "writes")
         if shared:
             machine.lifetimes.access(lanes[positions], offsets)

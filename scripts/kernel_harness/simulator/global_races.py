@@ -1,35 +1,59 @@
-"""Conflicts between CTAs over global memory.
+"""Conflicts over global memory: between CTAs, and between the threads of one.
 
 CTAs of a launch run in any order unless the kernel synchronises them itself. Kernels that do (atomics, acquire and
 release, GPU-wide fences) are left alone: which of their accesses are ordered is not worked out. In all others, one CTA
-must not read or change what another one writes. Writing a value that is already there is no conflict. The unit is the
-cluster, whose CTAs can be ordered by its barrier.
+must not read or change what another one writes. The unit is the cluster, whose CTAs can be ordered by its barrier.
+
+Within a unit an access must be ordered after what other threads did there, by the clocks of races.py, as for shared
+memory; kernels whose threads may also be ordered through global memory (acquire, release, or fences around strong
+accesses) are left alone. Atomics do not conflict with each other. Bulk and tensor copies are looked at between units
+only. Writing a value that is already there is no conflict.
 """
 
 import numpy as np
 
 from . import ptx
 
-_SEVERAL = -1  # readers from more than one unit
-_ORDERING = {"acquire", "release", "acq_rel", "relaxed", "volatile", "mmio"}
+_ORDERS = {"acquire", "release", "acq_rel"}
+_STRONG = _ORDERS | {"relaxed", "volatile", "mmio"}
 _NOT_GLOBAL = {"shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func"}
+
+# Who touched a granule is one number: unit, lane, flags, and the clock of the warp. 0 is nobody.
+_CLOCK = (1 << 23) - 1
+_SEVERAL, _COPY = 1 << 23, 1 << 24  # more lanes of this warp touched it; a copy did
+_LANE, _WARP, _UNIT = 25, 30, 41  # where lane, warp and unit begin
+_LOG = 1 << 21  # reads of a buffer that are kept until somebody writes it
+
+
+def _strong(instruction):
+    words = set(instruction.modifiers)
+    if words & _NOT_GLOBAL:
+        return False
+    return instruction.opcode in ("atom", "red") or (instruction.opcode in ("ld", "st") and bool(words & _STRONG))
+
+
+def _fence(instruction):
+    return instruction.opcode in ("fence", "membar") and not {"proxy", "mbarrier_init"} & set(instruction.modifiers)
 
 
 def _synchronises_ctas(instruction):
     words = set(instruction.modifiers)
-    if instruction.opcode in ("atom", "red"):
-        return not words & _NOT_GLOBAL
-    if instruction.opcode in ("ld", "st"):
-        return bool(words & _ORDERING) and not words & _NOT_GLOBAL
-    if instruction.opcode in ("fence", "membar"):
-        return bool(words & {"gpu", "sys", "gl"})
-    return instruction.opcode == "cp" and "reduce" in words
+    return (
+        _strong(instruction)
+        or (_fence(instruction) and bool(words & {"gpu", "sys", "gl"}))
+        or (instruction.opcode == "cp" and "reduce" in words)
+    )
+
+
+def _orders_threads(instructions):
+    strong = [set(instruction.modifiers) for instruction in instructions if _strong(instruction)]
+    return any(words & _ORDERS for words in strong) or (bool(strong) and any(map(_fence, instructions)))
 
 
 def _granule(kernel):
     smallest = 16
     for instruction in kernel.instructions:
-        if instruction.opcode in ("ld", "st") and not set(instruction.modifiers) & _NOT_GLOBAL:
+        if instruction.opcode in ("ld", "st", "atom", "red") and not set(instruction.modifiers) & _NOT_GLOBAL:
             smallest = min(smallest, ptx.type_bytes(instruction.modifiers[-1]))
         elif instruction.opcode == "cp":
             smallest = min(smallest, 1 if "tensor" in instruction.modifiers else 4)
@@ -41,60 +65,162 @@ def _split(offsets, nbytes, element, lanes):
     return (offsets[:, None] + np.arange(0, nbytes, element)).ravel(), element, np.repeat(lanes, nbytes // element)
 
 
+class _Latest:
+    """Who touched each granule last, and last of other warps and units than that: one of the three is not who asks."""
+
+    def __init__(self, size):
+        self.tables = self.last, self.other_warp, self.other_unit = np.zeros((3, size), dtype=np.int64)
+
+    def add(self, granules, codes):
+        codes = np.broadcast_to(codes[:, None], granules.shape)
+        before = self.last[granules]
+        self._replaced(granules, before, codes)
+        differ = before ^ codes
+        several = (differ >> _WARP == 0) & (differ & _CLOCK == 0) & ((differ >> _LANE != 0) | (before & _SEVERAL != 0))
+        codes = np.where(several, codes | _SEVERAL, codes)
+        self.last[granules] = codes
+        kept = self.last[granules]
+        lost = (kept ^ codes) >> _LANE != 0  # to a lane that touches it in the same instruction
+        if lost.any():
+            granules, codes, kept = granules[lost], codes[lost], kept[lost]
+            self._replaced(granules, codes, kept)
+            self.last[granules[(kept ^ codes) >> _WARP == 0]] |= _SEVERAL
+
+    def _replaced(self, granules, before, now):
+        for bits, table in ((_WARP, self.other_warp), (_UNIT, self.other_unit)):
+            moved = ((before ^ now) >> bits != 0) & (before != 0)
+            table[granules[moved]] = before[moved]
+
+
+class _Record:
+    """Who touched each granule of one buffer. Before the first write nobody asks: reads are only listed until then."""
+
+    def __init__(self, size):
+        self.size, self.log, self.logged = size, [], 0
+        self.writer = self.readers = self.atomics = None  # the last writer, _Latest, _Latest
+
+    def tables(self, reads, atomic):
+        """(verb, table) of what an access must be ordered after."""
+        writers = () if self.writer is None else (self.writer,)
+        atomics = () if self.atomics is None or atomic else self.atomics.tables
+        readers = () if self.readers is None or reads else self.readers.tables
+        return [*(("write", table) for table in (*writers, *atomics)), *(("read", table) for table in readers)]
+
+
 class GlobalRaces:
     def __init__(self, kernel):
-        self.active = not any(_synchronises_ctas(instruction) for instruction in kernel.instructions)
+        self.between = not any(map(_synchronises_ctas, kernel.instructions))
+        self.within = not _orders_threads(kernel.instructions)
+        self.active = self.between or self.within
         self.granule = _granule(kernel)
-        self._states = {}
+        self._records = {}
 
-    def _state(self, buffer):
-        """(writer, reader) unit per granule, counted from 1."""
-        if buffer not in self._states:
-            size = len(buffer) // self.granule + 1
-            self._states[buffer] = np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int32)
-        return self._states[buffer]
+    def start(self, machine):
+        """A wave of CTAs begins, whose lanes belong to machine.unit, counted from 1."""
+        self._who = machine.unit.astype(np.int64) << _UNIT | np.arange(machine.count) << _LANE
+
+    def _record(self, buffer):
+        if buffer not in self._records:
+            self._records[buffer] = _Record(len(buffer) // self.granule + 1)
+        return self._records[buffer]
+
+    def _codes(self, machine, lanes, is_copy):
+        clocks = machine.clocks
+        return self._who[lanes] | clocks.known[lanes, clocks.own[lanes]] | (_COPY if is_copy else 0)
 
     def _granules(self, offsets, nbytes):
         count = max(nbytes // self.granule, 1)
         return (offsets[:, None] // self.granule + np.arange(count)) if count > 1 else offsets[:, None] // self.granule
 
-    def read(self, machine, buffer, offsets, nbytes, lanes, element=None):
-        """Accesses of `nbytes`; conflicts are reported in accesses of `element` bytes, where given."""
-        writer, reader = self._state(buffer)
-        granules, unit = self._granules(offsets, nbytes), machine.unit[lanes][:, None]
-        other = (writer[granules] != 0) & (writer[granules] != unit)
-        if other.any():
-            if element and element < nbytes:
-                return self.read(machine, buffer, *_split(offsets, nbytes, element, lanes))
-            self._report(machine, buffer, offsets, lanes, other.any(axis=1), "reads", "writes")
-        before = reader[granules]
-        reader[granules] = np.where((before == 0) | (before == unit), unit, _SEVERAL)
+    def read(self, machine, buffer, offsets, nbytes, lanes, element=None, atomic=False):
+        """Accesses of `nbytes`. A copy gives the bytes of its `element`, in which its conflicts are reported."""
+        record, codes = self._record(buffer), self._codes(machine, lanes, element)
+        if record.writer is record.atomics is None:
+            if not atomic:
+                record.log.append((offsets, nbytes, codes))
+                record.logged += len(codes)
+                if record.logged > _LOG:
+                    self._tabulate(record)
+            return
+        granules = self._granules(offsets, nbytes)
+        for verb, table in record.tables(True, atomic):
+            before = table[granules]
+            wrong = self._conflicts(machine, before, codes, lanes)
+            if wrong is not None:
+                if element and element < nbytes:
+                    return self.read(machine, buffer, *_split(offsets, nbytes, element, lanes), element)
+                self._report(machine, buffer, offsets, lanes, wrong, before, "reads", verb)
+                break
+        if not atomic:
+            record.readers = record.readers or _Latest(record.size)
+            record.readers.add(granules, codes)
 
-    def write(self, machine, buffer, offsets, nbytes, lanes, rows, element=None):
-        """Like `read`, of the bytes `rows`."""
-        writer, reader = self._state(buffer)
-        granules, unit = self._granules(offsets, nbytes), machine.unit[lanes][:, None]
+    def _tabulate(self, record):
+        if record.log:
+            record.readers = record.readers or _Latest(record.size)
+        for offsets, nbytes, codes in record.log:
+            record.readers.add(self._granules(offsets, nbytes), codes)
+        record.log, record.logged = [], 0
+
+    def write(self, machine, buffer, offsets, nbytes, lanes, rows, element=None, atomic=False):
+        """Like `read`, of the bytes `rows`, which are about to be written."""
+        record, codes = self._record(buffer), self._codes(machine, lanes, element)
+        self._tabulate(record)
+        granules = self._granules(offsets, nbytes)
         changes = (buffer.gather(offsets, nbytes) != rows).any(axis=1)
-        for state, verb in ((writer, "writes"), (reader, "reads")):
-            other = ((state[granules] != 0) & (state[granules] != unit)).any(axis=1) & changes
-            if other.any():
+        for verb, table in record.tables(False, atomic) if changes.any() else ():
+            before = table[granules]
+            wrong = self._conflicts(machine, before, codes, lanes, changes)
+            if wrong is not None:
                 if element and element < nbytes:
                     split = _split(offsets, nbytes, element, lanes)
-                    return self.write(machine, buffer, *split, np.ascontiguousarray(rows).reshape(-1, element))
-                self._report(machine, buffer, offsets, lanes, other, "changes", verb)
+                    return self.write(machine, buffer, *split, np.ascontiguousarray(rows).reshape(-1, element), element)
+                self._report(machine, buffer, offsets, lanes, wrong, before, "changes", verb)
                 break
-        writer[granules] = unit
-        lost = (writer[granules] != unit).any(axis=1)  # CTAs that run together wrote it in this very instruction
-        if lost.any():
-            last = len(offsets) - 1 - np.unique(offsets[::-1], return_index=True)[1]
-            kept = rows[last[np.searchsorted(offsets[last], offsets)]]
-            lost &= (kept != rows).any(axis=1)
+        if atomic:
+            record.atomics = record.atomics or _Latest(record.size)
+            record.atomics.add(granules, codes)
+            return
+        if record.writer is None:
+            record.writer = np.zeros(record.size, dtype=np.int64)
+        record.writer[granules] = codes[:, None]
+        lost = (record.writer[granules] ^ codes[:, None]) >> _LANE != 0
+        if lost.any():  # to another thread that writes it in this very instruction
+            buffer.scatter(offsets, rows)
+            lost &= (buffer.gather(offsets, nbytes) != rows).any(axis=1)[:, None]
             if lost.any():
-                self._report(machine, buffer, offsets, lanes, lost, "changes", "writes")
+                self._report(machine, buffer, offsets, lanes, lost, record.writer[granules], "changes", "write")
 
-    def _report(self, machine, buffer, offsets, lanes, wrong, verb, other):
+    def _conflicts(self, machine, before, codes, lanes, which=True):
+        """Of the accesses `which`, the (access, granule) pairs that are not ordered after `before`; None if all are."""
+        codes = codes[:, None]
+        differ = before ^ codes
+        other = (before != 0) & ((differ >> _LANE != 0) | (before & _SEVERAL != 0))
+        if which is not True:
+            other &= which[:, None]
+        if not other.any():
+            return None
+        near = other & (differ >> _UNIT == 0)
+        wrong = other & ~near if self.between else np.zeros_like(other)
+        near &= (before | codes) & _COPY == 0
+        if self.within and near.any():
+            clocks, lanes, before = machine.clocks, np.repeat(lanes, near.sum(axis=1)), before[near]
+            earlier = before >> _LANE & (1 << _UNIT - _LANE) - 1
+            together = earlier // 32 == lanes // 32
+            known = np.where(together, clocks.synced[lanes], clocks.known[lanes, clocks.own[earlier]])
+            wrong[near] = (before & _CLOCK) > known
+        return wrong if wrong.any() else None
+
+    def _report(self, machine, buffer, offsets, lanes, wrong, before, verb, other):
         from .access import describe
 
-        first = int(np.flatnonzero(wrong)[0])
-        message = f"{verb} {describe(buffer, offsets[first])}, which another CTA {other} in the same launch"
-        machine.find("race", message, int(lanes[first]), buffer.base + int(offsets[first]), int(wrong.sum()))
+        first, granule = (int(found[0]) for found in np.nonzero(wrong))
+        lane, code = int(lanes[first]), int(before[first, granule])
+        place = describe(buffer, offsets[first])
+        message = f"{verb} {place}, which another CTA {other}s in the same launch"
+        if code >> _UNIT == machine.unit[lane]:
+            cta, thread = machine.identity(code >> _LANE & (1 << _UNIT - _LANE) - 1)
+            who = f"thread {thread} of CTA {cta}" if not code & _SEVERAL else "other threads of its warp"
+            message = f"{verb} {place} without being ordered after the {other} by {who}"
+        address = buffer.base + int(offsets[first])
+        machine.find("race", message, lane, address, int(wrong.any(axis=1).sum()))

@@ -118,6 +118,7 @@ class Machine:
         """
         self.ctas, self.last_wave = ctas, last_wave
         self.unit = 1 + (first + self.slot_of) // self.cluster_size  # the cluster of each lane, for global memory
+        self.global_races.start(self)
         used = self.slot_of < len(ctas)
         index = np.array(ctas + [(0, 0, 0)] * (self.slots - len(ctas)), dtype=np.uint32)[self.slot_of]
         for axis, name in enumerate("xyz"):

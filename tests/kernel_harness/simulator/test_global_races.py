@@ -1,0 +1,131 @@
+# ruff: noqa: E501  PTX reads better unbroken
+"""Races over global memory: between the threads of one CTA, and between CTAs; each next to the same kernel without it."""
+
+import numpy as np
+import pytest
+from kernel_harness.simulator import global_races
+from one_kernel import THREADS, expect, expect_clean, run, without
+
+pytestmark = pytest.mark.cpu
+
+REVERSED = "xor.b32 x12, t, 127; mul.wide.u32 w5, x12, 4; add.s64 w5, w0, w5;"  # w5: the word of thread 127 - t in out
+SCRATCH = ["st.global.b32 [w3], t;", "bar.sync 0;", REVERSED, "ld.global.b32 x1, [w5];", "bar.sync 0;", "st.global.b32 [w3], x1;"]
+
+
+def test_a_scratch_buffer_with_barriers_is_clean():
+    assert (expect_clean(SCRATCH) == np.arange(THREADS)[::-1]).all()
+
+
+def test_scratch_that_is_read_too_early():
+    report = expect(without(SCRATCH, 2), "race", 4, ["reads out + 508 bytes without being ordered after the write by thread (127, 0, 0)",
+                                                     "CTA (0, 0, 0) thread (0, 0, 0)"])  # fmt: skip
+    assert report.findings[0].count == THREADS
+    assert report.findings[0].address % 4096 == 508
+
+
+def test_scratch_that_is_overwritten_too_early():
+    expect(without(SCRATCH, 5), "race", 6, ["changes out + 0 bytes without being ordered after the read by thread (127, 0, 0)"])
+
+
+SHIFT = ["setp.ne.u32 q1, t, 127; @q1 ld.global.b32 x1, [w4+4];", "bar.sync 0;", "@q1 st.global.b32 [w4], x1;"]
+
+
+def test_an_in_place_shift_needs_a_barrier():
+    expect_clean(SHIFT, uninitialised_output=False)
+    expect(without(SHIFT, 2), "race", 3, ["changes in + 4 bytes", "after the read by thread (0, 0, 0)"])
+
+
+def test_the_writer_of_a_word_that_two_warps_read_may_be_either():
+    """Threads 0 and 32 read a word of their own warp and of the other; the later reader is the one that writes."""
+    lines = ["and.b32 x12, t, 31; setp.eq.u32 q1, x12, 0; ld.global.b32 x1, [w1];", "bar.sync 0;",
+             "setp.eq.u32 q2, t, {writer}; @q2 st.global.b32 [w1], 9;"]  # fmt: skip
+    for writer in (0, 33, 127):
+        mine = [*lines[:2], lines[2].format(writer=writer)]
+        expect_clean(mine)
+        expect(without(mine, 2), "race", 3, ["changes in + 0 bytes", "after the read"])
+
+
+def test_the_threads_of_a_warp_need_a_warp_barrier():
+    lines = ["st.global.b32 [w3], t;", "bar.warp.sync -1;", REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];"]
+    expect_clean(lines)
+    expect(without(lines, 2), "race", 4, ["by thread (1, 0, 0)"])
+
+
+def test_a_barrier_of_other_warps_orders_nothing():
+    """The warps of 64 threads each meet at a barrier of their own; the reader's word is of the other half."""
+    lines = ["st.global.b32 [w3], t; shr.u32 x13, t, 6;", "bar.sync x13, 64;", REVERSED, "ld.global.b32 x1, [w5];"]
+    expect(lines, "race", 4, ["by thread (127, 0, 0)"])
+    expect_clean([*lines[:2], REVERSED.replace("127", "63"), lines[3]])
+
+
+def test_an_mbarrier_orders():
+    lines = ["@q0 mbarrier.init.shared::cta.b64 [x10+2048], 128;", "bar.sync 0;", "st.global.b32 [w3], t;", "mbarrier.arrive.shared::cta.b64 w9, [x10+2048];",
+             "WAIT: mbarrier.try_wait.parity.shared::cta.b64 q7, [x10+2048], 0; @!q7 bra WAIT;", REVERSED, "ld.global.b32 x1, [w5];"]  # fmt: skip
+    expect_clean(lines)
+    expect(without(lines, 5), "race", 7)
+
+
+def test_atomics_do_not_conflict_with_each_other():
+    lines = ["red.global.add.u32 [w1], t;", "atom.global.add.u32 x1, [w1], 1;", "bar.sync 0;", "ld.global.b32 x1, [w1];", "st.global.b32 [w3], x1;"]
+    assert (expect_clean(lines) == sum(range(THREADS)) + THREADS).all()
+    expect(without(lines, 3), "race", 4, ["reads in + 0 bytes", "after the write"])
+
+
+def test_a_counter_that_is_cleared_beside_its_use():
+    lines = ["@q0 st.global.b32 [w0], 5;", "bar.sync 0;", "red.global.add.u32 [w0], 1;"]
+    expect_clean(lines)
+    expect(without(lines, 2), "race", 3, ["reads out + 0 bytes"])
+
+
+def test_one_value_of_several_threads_is_no_race_and_several_are():
+    expect_clean(["st.global.b32 [w1], 7;"])
+    expect(["st.global.b32 [w1], t;"], "race", 1, ["changes in + 0 bytes"])
+    lines = ["setp.lt.u32 q1, t, 64; @q1 st.global.b32 [w1], 7;", "bar.sync 0;", "@!q1 st.global.b32 [w1], 8;"]
+    expect_clean(lines)
+    expect(without(lines, 2), "race", 3, ["after the write by thread (63, 0, 0)"])
+    expect_clean([lines[0], "", lines[2].replace("8", "7")])
+
+
+def test_threads_that_a_lock_orders_are_left_alone():
+    """Thread 0 of each warp takes turns: acquire and release on a word of global memory order what is between."""
+    lock = ["and.b32 x12, t, 31; setp.ne.u32 q1, x12, 0; @q1 bra END;",
+            "LOCK: atom.acquire.gpu.global.cas.b32 x1, [w0], 0, 1; setp.ne.u32 q2, x1, 0; @q2 bra LOCK;",
+            "ld.global.b32 x2, [w1]; add.u32 x2, x2, 1; st.global.b32 [w1], x2;", "st.release.gpu.global.b32 [w0], 0;", "END:"]  # fmt: skip
+    expect_clean(lock, uninitialised_output=False)
+
+
+def test_copies_into_shared_memory_read_global_memory():
+    lines = ["st.global.b32 [w3], t;", "bar.sync 0;", REVERSED, "cp.async.ca.shared.global [x11], [w5], 4;", "cp.async.wait_all;"]
+    expect_clean(lines)
+    expect(without(lines, 2), "race", 4, ["reads out + 508 bytes"])
+
+
+@pytest.mark.parametrize("log", [global_races._LOG, 100])
+def test_ctas_of_several_waves_work_in_place(monkeypatch, log):
+    """Two loads of everything before the first store: listed, or, past the limit, in the tables from the beginning."""
+    monkeypatch.setattr(global_races, "_LOG", log)
+    lines = ["ld.global.b32 x1, [w4];", "xor.b32 x12, i, 64; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x2, [w5];",
+             "bar.sync 0;", "add.u32 x1, x1, x2; st.global.b32 [w4], x1; st.global.b32 [w3], x1;"]  # fmt: skip
+    number = np.arange(THREADS * 40)
+    assert (expect_clean(lines, grid=40) == number + (number ^ 64)).all()
+    expect(without(lines, 3), "race", 4, ["after the read by thread (64, 0, 0) of CTA (0, 0, 0)"], grid=40)
+
+
+def test_what_several_ctas_read_at_once_none_of_them_may_change():
+    """The CTA that writes is the one whose read was recorded last."""
+    lines = ["ld.global.b32 x1, [w1];", "bar.sync 0; mov.u32 x2, %ctaid.x; setp.eq.u32 q1, x2, 1; and.pred q1, q1, q0;", "@q1 st.global.b32 [w1], 9;"]
+    expect(lines, "race", 3, ["another CTA reads"], grid=2)
+    expect_clean(lines, grid=1)
+
+
+def test_bulk_copies_race_with_other_ctas():
+    """CTA 0 stores from shared memory in bulk what CTA 1 fetches in bulk."""
+    start = "mov.u32 x2, %ctaid.x; setp.eq.u32 q1, x2, 0; setp.eq.u32 q2, x2, 1; and.pred q1, q1, q0; and.pred q2, q2, q0;"
+    lines = [f"{start} st.shared.b32 [x11], t; fence.proxy.async.shared::cta; @q0 mbarrier.init.shared::cta.b64 [x10+2048], 1; bar.sync 0;",
+             "@q1 cp.async.bulk.global.shared::cta.bulk_group [w1], [x10], 512; @q1 cp.async.bulk.commit_group; @q1 cp.async.bulk.wait_group 0;",
+             "@q2 mbarrier.arrive.expect_tx.shared::cta.b64 w9, [x10+2048], 512;",
+             "@q2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [x10+1024], [w1], 512, [x10+2048];"]  # fmt: skip
+    changed = [lines[0].replace("], t;", "], n;"), *lines[1:]]
+    expect(changed, "race", 4, ["another CTA writes"], grid=2, cluster=1)
+    report, _ = run([*changed[:3], changed[3].replace("[w1]", "[w1+512]")], grid=2)
+    assert report.clean
