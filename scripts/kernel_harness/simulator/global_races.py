@@ -13,6 +13,7 @@ only. Writing a value that is already there is no conflict.
 import numpy as np
 
 from . import ptx
+from .wmma import piece_bytes
 
 _ORDERS = {"acquire", "release", "acq_rel"}
 _STRONG = _ORDERS | {"relaxed", "volatile", "mmio"}
@@ -57,6 +58,8 @@ def _granule(kernel):
             smallest = min(smallest, ptx.type_bytes(instruction.modifiers[-1]))
         elif instruction.opcode == "cp":
             smallest = min(smallest, 1 if "tensor" in instruction.modifiers else 4)
+        elif instruction.opcode == "wmma":
+            smallest = min(smallest, piece_bytes(instruction))
     return smallest
 
 

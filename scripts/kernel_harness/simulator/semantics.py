@@ -25,6 +25,7 @@ from . import (
     tensor_copies,
     warp,
     wgmma,
+    wmma,
 )
 from .findings import UnsupportedInstruction
 from .operands import Modifiers
@@ -175,6 +176,7 @@ RULES = {
     "stmatrix": Rule("Warp-level Matrix: stmatrix", warp.bind_stmatrix),
     "movmatrix": Rule("Warp-level Matrix: movmatrix", warp.bind_movmatrix),
     "mma": Rule("Warp-level Matrix: mma", warp.bind_mma),
+    "wmma": Rule("Warp-level Matrix: wmma.load, wmma.store, wmma.mma", wmma.bind_wmma),
     "wgmma": Rule("Asynchronous Warpgroup Level Matrix: wgmma", wgmma.bind_wgmma),
     "tcgen05": Rule("TensorCore 5th Generation Family: tcgen05", tcgen05.bind_tcgen05),
     # Asynchronous copies: cp.async, cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk

@@ -13,6 +13,7 @@ from .global_races import GlobalRaces
 from .legality import UNKNOWN, LaunchOptions, launch_problems
 from .machine import Machine
 from .parser import parse
+from .wmma import piece_bytes
 
 MAX_FINDINGS = 50
 WAVE_LANES = 2048  # CTAs run together until they fill this many lanes
@@ -104,6 +105,8 @@ class Program:
                 smallest = min(smallest, count * ptx.type_bytes(kind) if kind[-1].isdigit() else 1)
             elif instruction.opcode == "cp" and len(instruction.operands) > 2 and "bulk" not in instruction.modifiers:
                 smallest = min(smallest, getattr(instruction.operands[2], "value", 16))
+            elif instruction.opcode == "wmma":
+                smallest = min(smallest, piece_bytes(instruction))
         return smallest
 
     def registers_of(self, pc):

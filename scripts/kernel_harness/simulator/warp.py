@@ -259,14 +259,14 @@ def to_float(bits, kind):
     return bits.view(np.int8).astype(np.int32) if kind == "s8" else bits.astype(np.int32)
 
 
-def _fragment(sources, index, bits):
+def fragment(sources, index, bits):
     """Registers of a fragment -> (warps, 32, elements) in order of register, then position in it."""
     dtype = {8: np.uint8, 16: np.uint16, 32: np.uint32}[bits]
     data = np.stack([source[index] for source in sources], axis=-1)  # (lanes, registers)
     return np.ascontiguousarray(data).view(dtype).reshape(len(index) // 32, 32, -1)
 
 
-def _positions(kind, m_or_n, k, operand):
+def positions(kind, m_or_n, k, operand):
     """(row, column) of each element of a lane's fragment: A is (m, k), B is (n, k), C is (m, n)."""
     lane = np.arange(32)
     group, member = lane[:, None] // 4, lane[:, None] % 4
@@ -295,27 +295,35 @@ def bind_mma(machine, instruction):
     k = int(shape.split("k")[1])
     if len(kinds) != 4 or kinds[1] not in ELEMENT_BITS or kinds[1] == "f64":
         raise mods.unsupported(f"types {kinds}")
-    d_kind, a_kind, b_kind, c_kind = kinds
+    _, a_kind, b_kind, _ = kinds
     vectors = [operand.items for operand in instruction.operands]
     sources = [[_values(machine, item, "b32") for item in vector] for vector in vectors[1:4]]
     targets = [machine.registers.array(item.name) for item in vectors[0]]
-    a_at, b_at, c_at = _positions(a_kind, 16, k, "a"), _positions(b_kind, 8, k, "b"), _positions(None, 0, 0, "c")
+    a_at, b_at, c_at = positions(a_kind, 16, k, "a"), positions(b_kind, 8, k, "b"), positions(None, 0, 0, "c")
+    execute = multiplier(sources, targets, (a_at, b_at, c_at), (16, 8, k), kinds, saturates)
+    return lambda lanes: machine.collective(lanes, ALL, execute)
+
+
+_SUM_TYPES = {"f16": np.float16, "f32": np.float32, "s32": np.int32}
+
+
+def multiplier(sources, targets, places, shape, kinds, saturates):
+    """execute(lanes) of D = A B + C: registers of A, B and C, and of D; the places of a lane's elements; (m, n, k);
+    the types of D, A, B and C."""
+    (m, n, k), (a_at, b_at, c_at), (d_kind, a_kind, b_kind, c_kind) = shape, places, kinds
     wide = np.int64 if a_kind in ("s8", "u8") else np.float64
 
     def execute(lanes):
         index = lanes.index
         warps = len(index) // 32
-        a, b = np.zeros((warps, 16, k), dtype=wide), np.zeros((warps, 8, k), dtype=wide)
-        a[:, a_at[0], a_at[1]] = to_float(_fragment(sources[0], index, ELEMENT_BITS[a_kind]), a_kind)
-        b[:, b_at[0], b_at[1]] = to_float(_fragment(sources[1], index, ELEMENT_BITS[b_kind]), b_kind)
-        c_raw = _fragment(sources[2], index, 16 if c_kind == "f16" else 32)
-        c_dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[c_kind]
-        product = (a @ b.swapaxes(1, 2))[:, c_at[0], c_at[1]]
-        d_dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[d_kind]
-        result = product + c_raw.view(c_dtype)
-        result = nm.as_int32(result, saturates) if d_kind == "s32" else result.astype(d_dtype)
+        a, b = np.zeros((warps, m, k), dtype=wide), np.zeros((warps, n, k), dtype=wide)
+        a[:, a_at[0], a_at[1]] = to_float(fragment(sources[0], index, ELEMENT_BITS[a_kind]), a_kind)
+        b[:, b_at[0], b_at[1]] = to_float(fragment(sources[1], index, ELEMENT_BITS[b_kind]), b_kind)
+        c_raw = fragment(sources[2], index, 16 if c_kind == "f16" else 32)
+        result = (a @ b.swapaxes(1, 2))[:, c_at[0], c_at[1]] + c_raw.view(_SUM_TYPES[c_kind])
+        result = nm.as_int32(result, saturates) if d_kind == "s32" else result.astype(_SUM_TYPES[d_kind])
         registers = np.ascontiguousarray(result).reshape(warps * 32, -1).view(np.uint32)
         for position, target in enumerate(targets):
             target[index] = registers[:, position]
 
-    return lambda lanes: machine.collective(lanes, ALL, execute)
+    return execute

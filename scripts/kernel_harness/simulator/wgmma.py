@@ -14,7 +14,7 @@ from .numerics import as_int32
 from .operand_tiles import read_tile
 from .operands import Modifiers
 from .synchronization import _values
-from .warp import ALL, ELEMENT_BITS, _fragment, _positions, to_float
+from .warp import ALL, ELEMENT_BITS, fragment, positions, to_float
 
 
 def bind_wgmma(machine, instruction):
@@ -83,7 +83,7 @@ def _bind_mma(machine, instruction, mods):
     transposes = flags[2:]
     a_transposed = bool(transposes[0]) if len(transposes) == 2 else False
     b_transposed = bool(transposes[-1]) if transposes else False
-    a_at = _positions(a_kind, 16, k, "a")
+    a_at = positions(a_kind, 16, k, "a")
     lane32 = np.arange(32)[:, None]
     element = np.arange(n // 2)[None]
     d_rows = lane32 // 4 + 8 * (element // 2 % 2)
@@ -98,7 +98,7 @@ def _bind_mma(machine, instruction, mods):
         """(warps, 16, k) values of A, and the shared offsets that they come from."""
         if a_registers:
             a = np.zeros((len(warps), 16, k))
-            a[:, a_at[0], a_at[1]] = to_float(_fragment(a_registers, mine, ELEMENT_BITS[a_kind]), a_kind)
+            a[:, a_at[0], a_at[1]] = to_float(fragment(a_registers, mine, ELEMENT_BITS[a_kind]), a_kind)
             return a, []
         key = (int(a_descriptor[mine[0]]), int(machine.slot_of[mine[0]]), "a")
         if key not in tiles:

@@ -312,6 +312,65 @@ def _mma(shape, d, a, b, na, nb, nd):
     )
 
 
+# wmma: the layouts are those of A, B, C and D; a line of memory is `pad` elements longer than it must be.
+WMMA_FORMS = [
+    ("m16n16k16", "f16", "f32", "f32", ("row", "col", "row", "row"), "global", 0),
+    ("m16n16k16", "f16", "f32", "f16", ("col", "row", "col", "row"), "shared", 16),
+    ("m16n16k16", "f16", "f16", "f16", ("row", "row", "row", "col"), "generic", 8),
+    ("m32n8k16", "f16", "f16", "f32", ("row", "col", "row", "row"), "shared", 8),
+    ("m8n32k16", "f16", "f32", "f32", ("col", "row", "col", "row"), "global", 16),
+    ("m16n16k16", "bf16", "f32", "f32", ("row", "col", "row", "col"), "shared", 8),
+    ("m32n8k16", "bf16", "f32", "f32", ("col", "row", "row", "row"), "generic", 0),
+    ("m8n32k16", "bf16", "f32", "f32", ("row", "col", "col", "row"), "shared", 8),
+    ("m16n16k8", "tf32", "f32", "f32", ("row", "col", "row", "row"), "global", 0),
+    ("m16n16k8", "tf32", "f32", "f32", ("col", "row", "col", "col"), "shared", 4),
+    ("m16n16k16", "s8", "s32", "s32", ("row", "col", "row", "row"), "shared", 16),
+    ("m32n8k16", "u8", "s32", "s32", ("col", "row", "row", "col"), "global", 16),
+    ("m8n32k16", "s8", "s32", "s32", ("row", "row", "col", "row"), "generic", 0),
+]
+WMMA_PLACES = {"a": 0, "b": 2048, "c": 4096, "d": 0}  # bytes; A, B and C in what is read, D in what is written
+
+
+def wmma_lines(matrix, shape, layout):
+    """(lines of memory, elements of each) of a matrix of a wmma shape."""
+    m, n, k = (int(number) for number in shape[1:].replace("n", " ").replace("k", " ").split())
+    rows, columns = {"a": (m, k), "b": (k, n)}.get(matrix, (m, n))
+    return (rows, columns) if layout == "row" else (columns, rows)
+
+
+def _wmma(shape, kind, c, d, layouts, space, pad):
+    count = {"f16": {8: 8, 16: 8, 32: 8}, "tf32": {16: 4}}.get(kind, {8: 2, 16: 4, 32: 8})
+    m, n = (int(number) for number in shape[1:].split("k")[0].split("n"))
+    per = 2 if kind in ("s8", "u8") else 1
+    sums = {"f16": 4, "f32": 8, "s32": 8}
+    registers = {"a": count[m] // per, "b": count[n] // per, "c": sums[c], "d": sums[d]}
+    first = {"a": 20, "b": 30, "c": 40, "d": 50}
+    vectors = {name: "{" + ", ".join(f"x{first[name] + j}" for j in range(registers[name])) + "}" for name in first}
+    copy = "".join(f"ld.global.v4.b32 {{x2, x3, x4, x5}}, [w3+{512 * j}]; st.shared.v4.b32 [x11+{512 * j}], {{x2, x3, x4, x5}};" for j in range(16))
+    body = f"mov.u32 x10, smem; cvt.u64.u32 w5, x10; mul.wide.u32 w3, t, 16; cvt.u32.u64 x11, w3; add.u32 x11, x10, x11; add.s64 w3, w1, w3; {copy} bar.sync 0;"
+    body += {"shared": "mov.b64 w6, w5;", "global": "mov.b64 w6, w1;", "generic": "cvta.shared.u64 w6, w5;"}[space]
+    where = "" if space == "generic" else f".{space}"
+    kinds = {"a": kind, "b": kind, "c": c, "d": d}
+    for name, layout in zip("abc", layouts, strict=False):
+        stride = f", {wmma_lines(name, shape, layout)[1] + pad}" if pad else ""
+        body += f"wmma.load.{name}.sync.aligned.{layout}.{shape}{where}.{kinds[name]} {vectors[name]}, [w6+{WMMA_PLACES[name]}]{stride};"
+    types = f"{d}.{c}" if kind == "f16" else f"{d}.{kind}.{kind}.{c}"
+    body += f"wmma.mma.sync.aligned.{layouts[0]}.{layouts[1]}.{shape}.{types} {vectors['d']}, {vectors['a']}, {vectors['b']}, {vectors['c']};"
+    stride = f", {wmma_lines('d', shape, layouts[3])[1] + pad}" if pad else ""
+    body += f"wmma.store.d.sync.aligned.{layouts[3]}.{shape}.global.{d} [w0], {vectors['d']}{stride};"
+    source = np.concatenate([small_integers(name, 8192, seed).view(np.uint8)[:size] for name, size, seed in ((kind, 4096, 1), ("tf32" if c == "f32" else c, 4096, 2))])
+    return Case(
+        f"wmma {shape} {kind} {c} {d} {' '.join(layouts)} {space} {pad}",
+        program(body, shared=8192),
+        [np.zeros(1024, np.uint32), source],
+        [("buffer", 0), ("buffer", 1)],
+    )
+
+
+def wmma_cases():
+    return [_wmma(*form) for form in WMMA_FORMS]
+
+
 # mbarriers, bulk copies, tensor copies, clusters -----------------------------------------------------------------
 
 _WAIT = "WAIT{0}: mbarrier.try_wait.parity.shared::cta.b64 q9, [{1}], {2}; @!q9 bra WAIT{0};"
@@ -573,4 +632,4 @@ def _wgmma(n, k, d, a, b, swizzle, registers=False, transposes=(0, 0)):
 
 
 def group_cases():
-    return warp_cases() + memory_cases() + matrix_cases() + wgmma_cases() + copy_cases() + cluster_cases()
+    return warp_cases() + memory_cases() + matrix_cases() + wmma_cases() + wgmma_cases() + copy_cases() + cluster_cases()
