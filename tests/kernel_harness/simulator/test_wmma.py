@@ -1,15 +1,22 @@
 # ruff: noqa: E501  PTX reads better unbroken
 """wmma against NumPy's matrix products, and what it must not be given."""
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import group_corpus
 import lane_corpus
 import numpy as np
 import pytest
+from kernel_harness import cuda_source
 from kernel_harness.simulator import UnsupportedInstruction
 from one_kernel import expect, expect_clean, run, without
 
-pytestmark = pytest.mark.cpu
-
+HERE = Path(__file__).resolve().parent
 TYPES = {"f16": np.float16, "f32": np.float32, "tf32": np.float32, "bf16": np.uint16, "s8": np.int8, "u8": np.uint8, "s32": np.int32}
 
 
@@ -24,6 +31,7 @@ def matrix(memory, name, shape, layout, kind, pad):
 
 
 @pytest.mark.parametrize("form", group_corpus.WMMA_FORMS, ids=lambda form: "-".join(map(str, (*form[:4], *form[4], *form[5:]))))
+@pytest.mark.cpu
 def test_products_are_those_of_numpy(form):
     shape, kind, c_kind, d_kind, layouts, _, pad = form
     case = group_corpus._wmma(*form)
@@ -66,27 +74,32 @@ def lines(stride=16, **changes):
     return found
 
 
+@pytest.mark.cpu
 def test_a_product_is_clean_and_its_barriers_are_needed():
     expect_clean(lines(), extra=EXTRA)
     expect(without(lines(), 2), "race", 3, ["reads shared memory"], extra=EXTRA)
     expect(without(lines(), 7), "race", 8, ["reads shared memory"], extra=EXTRA)
 
 
+@pytest.mark.cpu
 def test_matrices_that_do_not_fit_their_memory():
     expect(lines(stride=200), "out-of-bounds", 3, ["4096 bytes"], extra=EXTRA)
     expect(lines(l6=("[x14]", "[x14+2048]")), "out-of-bounds", 6, ["4096 bytes"], extra=EXTRA)
 
 
+@pytest.mark.cpu
 def test_what_nobody_wrote_is_no_operand():
     expect(lines(l4=("[x10]", "[x10+1024]")), "uninitialised-read", 4, extra=EXTRA)
 
 
+@pytest.mark.cpu
 def test_pointers_and_strides_that_the_hardware_does_not_take():
     expect(lines(l3=("[x13]", "[x13+16]")), "misaligned", 3, ["32 bytes"], extra=EXTRA)
     expect(lines(stride=20), "misaligned", 3, ["multiple of 16"], extra=EXTRA)
     expect(lines(stride="t"), "illegal-operand", 3, ["different pointers or strides"], extra=EXTRA)
 
 
+@pytest.mark.cpu
 def test_sums_in_global_memory_race_within_a_cta():
     """Each warp stores its sums, and then reads those of another one."""
     mine = lines(l6=("shared.f16 [x14]", "global.f16 [w5]"), l8=("ld.shared.b32 x1, [x16];", "ld.global.b32 x1, [w6];"))
@@ -103,6 +116,30 @@ def test_sums_in_global_memory_race_within_a_cta():
     ("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite {x0, x1}, {x2}, {x3}, {x4, x5};", "shape, type or modifier"),
     ("wmma.mma.sync.aligned.row.col.m16n16k8.f32.bf16.bf16.f32 {x0, x1}, {x2}, {x3}, {x4, x5};", "shape, type or modifier"),
 ])  # fmt: skip
+@pytest.mark.cpu
 def test_other_forms_stop_the_run(text, word):
     with pytest.raises(UnsupportedInstruction, match=word):
         run([text])
+
+
+@pytest.mark.compile
+@pytest.mark.skipif(not cuda_source.nvcc(), reason="needs nvcc")
+@pytest.mark.skipif(bool(shutil.which("nvidia-smi")), reason="on a GPU the source runs there, not in the simulator")
+@pytest.mark.parametrize(("broken", "words"), [
+    ("", None), ("SHARED", ["reads shared memory", "wmma.load.a"]), ("GLOBAL", ["gemm.cu:27", "reads argument 4 [63, 0]", "after the write by thread"]),
+])  # fmt: skip
+def test_a_kernel_in_cuda(broken, words):
+    case = json.dumps({"broken": broken})
+    command = [sys.executable, HERE / "run_file.py", HERE / "cuda_wmma.py", case]
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2] / "scripts")}
+
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    row = json.loads(done.stdout.splitlines()[-1])
+    if not broken:
+        assert row["findings"] == []
+        assert row["errors"][0] <= 1e-5 * row["scales"][0]
+    else:
+        races = [finding for finding in row["findings"] if ": race:" in finding]
+        assert any(all(word in finding for word in words) for finding in races), row["findings"]
