@@ -22,7 +22,7 @@ from . import (
     register_pool,
     synchronization,
     tcgen05,
-    tensor_copies,
+    tensor_map_edits,
     warp,
     wgmma,
     wmma,
@@ -161,7 +161,7 @@ RULES = {
     "bar": Rule(f"{_SYNC}: bar, barrier; bar.warp.sync", synchronization.bind_bar),
     "barrier": Rule(f"{_SYNC}: barrier, barrier.cluster", synchronization.bind_bar),
     "mbarrier": Rule(f"{_SYNC}: mbarrier", synchronization.bind_mbarrier),
-    "fence": Rule(f"{_SYNC}: membar, fence", synchronization.bind_fence),
+    "fence": Rule(f"{_SYNC}: membar, fence", tensor_map_edits.or_fence(synchronization.bind_fence)),
     "membar": Rule(f"{_SYNC}: membar, fence", synchronization.bind_fence),
     "atom": Rule(f"{_SYNC}: atom", access.bind_atom),
     "red": Rule(f"{_SYNC}: red", access.bind_atom),
@@ -181,7 +181,7 @@ RULES = {
     "tcgen05": Rule("TensorCore 5th Generation Family: tcgen05", tcgen05.bind_tcgen05),
     # Asynchronous copies: cp.async, cp.async.bulk, cp.async.bulk.tensor, cp.reduce.async.bulk
     "cp": Rule(_ASYNC, copies.bind_cp),
-    "tensormap": Rule(f"{_MOVE}: tensormap.replace, tensormap.cp_fenceproxy", tensor_copies.bind_tensormap),
+    "tensormap": Rule(f"{_MOVE}: tensormap.replace, tensormap.cp_fenceproxy", tensor_map_edits.bind_tensormap),
 }
 
 

@@ -80,6 +80,7 @@ class Program:
                 self._initialise(variable, memory.find(self.globals[variable.name]))
         self.shared_granule = self._granule()
         self.global_races = GlobalRaces(kernel)
+        self.tensor_maps = {}  # address of a map that the launch wrote -> clusters that acquired it since
         self._reported = {}
         self.ctas, self.waiting = [], deque()  # CTAs of the launch; the first one of each cluster that has not started
 

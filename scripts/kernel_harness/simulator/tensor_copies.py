@@ -19,6 +19,7 @@ from .memory import CTA_SHIFT, LOCAL_WINDOW, PARAMETER_WINDOW
 from .operands import Modifiers
 from .ptx import type_bytes
 from .synchronization import _values, shared_offsets
+from .tensor_map_edits import check_acquired
 
 # Code of the element type -> (bytes, name of the NumPy or raw type for reductions).
 _NAMES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
@@ -136,6 +137,7 @@ def _pieces(tensor_map, coordinates, shared_address, piece):
 def _read_map(machine, lane, address):
     row = load(machine, "generic", np.array([address], dtype=np.uint64), np.array([lane]), 128, align=64)
     tensor_map = TensorMap.decode(row.tobytes())
+    check_acquired(machine, int(lane), int(address))
     if LOCAL_WINDOW <= int(address) < PARAMETER_WINDOW:
         message = (
             "a tensor map in local memory: it must be a __grid_constant__, constant or global (PTX ISA, tensormap)"
@@ -350,7 +352,3 @@ def _reduce(reduction, element, old, new):
         return nm.f32_to_bf16(_REDUCERS[reduction](a, b)).view(np.uint8)
     dtype = {"u": "u", "s": "i", "f": "f"}[name[0]] + str(old.shape[1])
     return _REDUCERS[reduction](old.view(dtype), new.view(dtype)).view(np.uint8)
-
-
-def bind_tensormap(machine, instruction):
-    raise Modifiers(instruction).unsupported("tensormap modification on the device")

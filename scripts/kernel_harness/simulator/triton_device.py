@@ -90,7 +90,8 @@ class _Launcher:
 
         kernel = parse(self.ptx).kernels[self.metadata.name]
         given = [(value, kind) for value, kind in zip(args, self.kinds, strict=True) if kind != "constexpr"]
-        given += [(0, "*i8")] * (len(kernel.parameters) - len(given))  # scratch memory that the kernel does not use
+        scratch = self._scratch(x * y * z)
+        given += [(value, "*i8") for value in (scratch, 0)[: len(kernel.parameters) - len(given)]]
         params = [_pack(value, kind, p.nbytes) for (value, kind), p in zip(given, kernel.parameters, strict=True)]
         clusters = getattr(self.metadata, "num_ctas", 1)
         block = kernel.directives.get("reqntid", (32 * self.metadata.num_warps,))
@@ -98,6 +99,19 @@ class _Launcher:
         self.device.launch(
             self.ptx, self.metadata.name, (x * clusters, y, z), block, (clusters, 1, 1), self.metadata.shared, params
         )
+
+    def _scratch(self, programs):
+        """The global memory that the kernel asks for, from the allocator that its author set; 0 where it asks for none.
+
+        Tensor descriptors that a kernel makes lie there.
+        """
+        nbytes = getattr(self.metadata, "global_scratch_size", 0)
+        if not nbytes:
+            return 0
+        from triton.runtime._allocation import _allocator
+
+        nbytes *= programs * getattr(self.metadata, "num_ctas", 1)
+        return _allocator.get()(nbytes, self.metadata.global_scratch_align, 0)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,10 @@
 """wmma.load, wmma.mma and wmma.store: whole matrices that a warp multiplies.
 
-PTX ISA, "Warp-level Matrix: wmma.load, wmma.store, wmma.mma". Which element a register holds is left open there. Here a
-fragment is made of those of mma.sync: 16 rows and k for the operand of more rows, which is A unless m is 8, 8 rows and
-k for the other one, and 16 by 8 for each tile of sums; what registers of f16 there are beyond these repeat them.
-Pointers must be multiples of their fragment's bytes, as the manual has it, and rows of 16 bytes, as the CUDA C++
-Programming Guide allows.
+PTX ISA, "Warp-level Matrix: wmma.load, wmma.store, wmma.mma". Which element a register holds is left open there; as in
+the code of ptxas 13 for sm_90a, a fragment is made of those of mma.sync: 16 rows and k for the operand of more
+rows, which is A unless m is 8, 8 rows and k for the other one, and 16 by 8 for each tile of sums; what registers of f16
+there are beyond these repeat them. Pointers must be multiples of their fragment's bytes, as the manual has it, and rows
+of 16 bytes, as the CUDA C++ Programming Guide allows.
 """
 
 import re

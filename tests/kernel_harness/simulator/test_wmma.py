@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from kernel_harness import cuda_source
 from kernel_harness.simulator import UnsupportedInstruction
+from kernel_harness.simulator.wmma import Fragment
 from one_kernel import expect, expect_clean, run, without
 
 HERE = Path(__file__).resolve().parent
@@ -49,6 +50,22 @@ def test_products_are_those_of_numpy(form):
     rest = out.view(TYPES[d_kind])
     assert not rest[: filled.size].reshape(filled.shape)[~filled].any()
     assert not rest[filled.size :].any()
+
+
+# Of lane 5 (group 1, member 1): where its first elements lie in a matrix without gaps, in elements, from the addresses
+# that the code of ptxas 13 for sm_90a loads them from.
+@pytest.mark.cpu
+@pytest.mark.parametrize(("matrix", "shape", "kind", "places"), [
+    ("a", (16, 16, 16), "f16", [18, 19, 146, 147, 26, 27, 154, 155]), ("b", (16, 16, 16), "f16", [18, 19, 26, 27, 146, 147, 154, 155]),
+    ("c", (16, 16, 16), "f32", [18, 19, 146, 147, 26, 27, 154, 155]), ("a", (32, 8, 16), "f16", [18, 19, 146, 147, 26, 27, 154, 155, 274]),
+    ("b", (8, 32, 16), "bf16", [18, 19, 146, 147, 26, 27, 154, 155, 274]), ("c", (32, 8, 16), "f32", [10, 11, 74, 75, 138, 139, 202, 203]),
+    ("c", (8, 32, 16), "f32", [65, 97, 73, 105, 81, 113, 89, 121]), ("a", (16, 16, 8), "tf32", [9, 73, 13, 77]),
+    ("b", (16, 16, 8), "tf32", [9, 13, 73, 77]), ("a", (32, 8, 16), "s8", [20, 21, 22, 23, 148, 149, 150, 151, 276]),
+])  # fmt: skip
+def test_fragments_are_those_of_ptxas(matrix, shape, kind, places):
+    held = Fragment(matrix, shape, kind)
+    rows, columns = held.places()
+    assert (rows * held.size[1] + columns)[5][: len(places)].tolist() == places
 
 
 # A product of shared memory, which the copies before it fill, with itself: 16 by 16 halves from a warp.
