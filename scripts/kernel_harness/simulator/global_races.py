@@ -72,7 +72,11 @@ class _Latest:
     """Who touched each granule last, and last of other warps and units than that: one of the three is not who asks."""
 
     def __init__(self, size):
-        self.tables = self.last, self.other_warp, self.other_unit = np.zeros((3, size), dtype=np.int64)
+        self.last, self.others = np.zeros(size, dtype=np.int64), {}  # others: made when somebody is there
+
+    @property
+    def tables(self):
+        return (self.last, *self.others.values())
 
     def add(self, granules, codes):
         codes = np.broadcast_to(codes[:, None], granules.shape)
@@ -90,9 +94,14 @@ class _Latest:
             self.last[granules[(kept ^ codes) >> _WARP == 0]] |= _SEVERAL
 
     def _replaced(self, granules, before, now):
-        for bits, table in ((_WARP, self.other_warp), (_UNIT, self.other_unit)):
+        if not before.any():
+            return
+        for bits in (_WARP, _UNIT):
             moved = ((before ^ now) >> bits != 0) & (before != 0)
-            table[granules[moved]] = before[moved]
+            if moved.any():
+                if bits not in self.others:
+                    self.others[bits] = np.zeros_like(self.last)
+                self.others[bits][granules[moved]] = before[moved]
 
 
 class _Record:
