@@ -34,7 +34,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
             if any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
                 dsl.append("Triton" if "/triton/" in name else "CuTe DSL")
         elif event == "c_call":
-            module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__ or ""
+            module = _module_of(argument)
             if module.startswith("tvm_ffi"):
                 if not dsl and not _is_called_from(torch_folder, frame):
                     dsl.append("TVM FFI")
@@ -49,6 +49,14 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         sys.setprofile(previous)
     returns = sorted({name for name, value in returned if value is result and value is not None})
     return result, {"returns": returns, "native": sorted(native), "dsl": dsl[0] if dsl else None}
+
+
+def _module_of(function) -> str:
+    """The module that defines a C function; for a method without one, that of the class which defines it: list's
+    append is Python's own on an instance of a subclass, too (SymPy, which autograd imports late, has such classes)."""
+    owners = type(getattr(function, "__self__", None)).__mro__
+    defining = (kind for kind in owners if function.__name__ in vars(kind))
+    return getattr(function, "__module__", None) or next(defining, owners[0]).__module__ or ""
 
 
 def _is_called_from(folder: str, frame) -> bool:

@@ -1,5 +1,6 @@
 """What the candidate reports of a call: whose kernels ran, which code, how far two results are apart."""
 
+import array
 import contextlib
 import types
 from pathlib import Path
@@ -52,6 +53,25 @@ def test_an_import_inside_both_functions_is_no_shared_native_code(tmp_path):
     _, facts = tracing.trace_call(imports_late, [], Path(path))
 
     assert facts["native"] == []
+
+
+def test_a_method_that_a_python_class_inherits_is_no_native_code():
+    """SymPy, which torch.autograd.grad imports late, calls list's and dict's methods on such classes."""
+    stack = type("Stack", (list,), {"__module__": "somebody.package"})()
+    table = type("Table", (dict,), {"__module__": "somebody.package"})()
+
+    _, facts = tracing.trace_call(lambda: (stack.append(1), table.get(2)), [], Path("kernel.py"))
+
+    assert facts["native"] == []
+
+
+def test_a_method_that_an_extension_defines_is_native_code_on_a_subclass_too(monkeypatch):
+    monkeypatch.setattr(tracing, "LIBRARIES", tracing.LIBRARIES - {"array"})
+    numbers = type("Numbers", (array.array,), {"__module__": "somebody.package"})("f")
+
+    _, facts = tracing.trace_call(lambda: numbers.append(1.0), [], Path("kernel.py"))
+
+    assert facts["native"] == ["array"]
 
 
 def test_distance_of_results_that_are_compared_in_parts(monkeypatch):

@@ -196,6 +196,22 @@ def test_values_that_keep_a_rule_change_only_where_that_is_asked_for(tmp_path):
     assert torch.equal(same, weights)
 
 
+@pytest.mark.parametrize("change", [variations.integers, variations.signed_zeros], ids=lambda change: change.__name__)
+def test_what_comes_in_strict_order_beside_other_data_stays_strict(tmp_path, change):
+    knots, data = torch.linspace(0, 1, 40), torch.randn(40)
+    beside, alone = tmp_path / "beside", tmp_path / "alone"
+    beside.mkdir()
+    alone.mkdir()
+
+    (kept, varied), _ = vary([knots, data], beside, change)
+    (only,), changed = vary([knots], alone, change)
+
+    assert bool((kept.diff() > 0).all())
+    assert not torch.equal(varied, data)
+    assert changed
+    assert bool((only.diff() == 0).any())   # the only data: their order may be chance
+
+
 def test_repeated_integers_are_some_of_the_old_ones_with_another_histogram(tmp_path):
     x = torch.arange(64)
 
