@@ -217,6 +217,8 @@ def bind_cvta(machine, instruction):
         else machine.registers.reader(source, "u64")
     )
     write = machine.registers.writer(instruction.operands[0], kind)
+    if space in ("param", "param::entry") and not to:  # a parameter's address has its window, but in a 32-bit register
+        return lambda lanes: write(value | np.uint64(mem.PARAMETER_WINDOW), lanes)
     return (lambda lanes: write(value - base, lanes)) if to else (lambda lanes: write(value + base, lanes))
 
 

@@ -1,7 +1,7 @@
 """Triton on the simulated device: a driver whose launcher runs the PTX that Triton compiled.
 
 Triton compiles for the architecture that `driver.prepare` chose; the driver and launcher interfaces are those of
-Triton 3.2 to 3.9. Tensor descriptors made on the host are not implemented.
+Triton 3.2 to 3.9. Tensor descriptors made on the host need Triton 3.9 and one without im2col or rounding to TF32.
 """
 
 import contextlib
@@ -10,12 +10,38 @@ import types
 
 from .findings import SimulationError, UnsupportedInstruction
 from .host import DEVICE_ATTRIBUTES
+from .tensor_copies import TensorMap
 
 _PACK = {"fp32": "<f", "f32": "<f", "fp64": "<d", "f64": "<d", "fp16": "<e", "f16": "<e"}
 
 
+def _parameters(value, kind, descriptors):
+    """[(value, kind)] of the kernel parameters that an argument becomes; descriptors: what Triton's compiler says of
+    the tensor maps, in order, or None where it takes them apart for want of TMA."""
+    if kind == "constexpr":
+        return []
+    if isinstance(kind, tuple):
+        return [pair for item in zip(value, kind, strict=True) for pair in _parameters(*item, descriptors)]
+    if not kind.startswith("tensordesc"):
+        return [(value, kind)]
+    shape, strides = [(n, "i32") for n in value.shape], [(n, "i64") for n in value.strides]
+    is_nan = value.padding == "nan"
+    if descriptors is None:
+        flags = [(is_nan, "i1"), (value.round_f32_to_tf32, "i1")]
+        return [(value.base, "*"), *((n, "i64") for n, _ in shape), *strides, *flags, *shape, *strides]
+    facts = next(descriptors)
+    if value.round_f32_to_tf32 or facts.get("is_im2col") or facts.get("fp4_padded"):
+        raise UnsupportedInstruction(f"a Triton argument {kind} of this kind is not implemented in the simulator")
+    sizes, box, steps = (tuple(reversed(list(n))) for n in (value.shape, facts["block_size"], value.strides))
+    steps, swizzle = tuple(n * facts["elem_size"] for n in steps[1:]), (0, 32, 64, 128)[facts["swizzle"]]
+    tensor_map = TensorMap(value.base.data_ptr(), facts["elem_type"], sizes, steps, box, swizzle, is_nan)
+    return [(tensor_map.encode(), "map"), *shape, *strides]
+
+
 def _pack(value, kind, nbytes):
     """A launch argument as the kernel parameter's bytes."""
+    if kind == "map":
+        return value
     if kind.startswith("*"):
         address = value.data_ptr() if hasattr(value, "data_ptr") else int(value or 0)
         return address.to_bytes(8, "little")
@@ -89,7 +115,9 @@ class _Launcher:
         from .parser import parse
 
         kernel = parse(self.ptx).kernels[self.metadata.name]
-        given = [(value, kind) for value, kind in zip(args, self.kinds, strict=True) if kind != "constexpr"]
+        descriptors = getattr(self.metadata, "tensordesc_meta", None)
+        descriptors = iter(descriptors) if descriptors else None
+        given = [pair for item in zip(args, self.kinds, strict=True) for pair in _parameters(*item, descriptors)]
         scratch = self._scratch(x * y * z)
         given += [(value, "*i8") for value in (scratch, 0)[: len(kernel.parameters) - len(given)]]
         params = [_pack(value, kind, p.nbytes) for (value, kind), p in zip(given, kernel.parameters, strict=True)]

@@ -63,6 +63,8 @@ def test_planted_bugs_are_found_at_their_lines(rows):
     ("templates/gemm_sm90.py", {"m": 200, "n": 80, "k": 136, "c": [80], "config": [[192, 64]]}, [1]),
     ("templates/gemm_sm90.py", {"m": 272, "n": 200, "k": 72, "config": [[256, 176], [1, 2]]}, [132]),
     ("tests/kernel_harness/simulator/triton_kernels.py", {}, [132]),
+    ("tests/kernels/honest/triton_host_descriptors.py", {"m": 50, "n": 72, "k": 104}, [132]),
+    ("tests/kernels/honest/triton_host_descriptors.py", {"m": 50, "n": 72, "k": 104}, [108, "sm_80"]),  # no TMA
     ("tests/kernel_harness/simulator/call_styles.py", {}, [132]),
     ("templates/gemm_sm100.py", {"m": 40, "n": 72, "k": 456}, [148, "sm_100a"]),  # a pair of CTAs; its ring wraps
     ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}, [132]),
