@@ -65,6 +65,7 @@ def test_planted_bugs_are_found_at_their_lines(rows):
     ("tests/kernel_harness/simulator/triton_kernels.py", {}, [132]),
     ("tests/kernels/honest/triton_host_descriptors.py", {"m": 50, "n": 72, "k": 104}, [132]),
     ("tests/kernels/honest/triton_host_descriptors.py", {"m": 50, "n": 72, "k": 104}, [108, "sm_80"]),  # no TMA
+    ("tests/kernels/honest/triton_tuple_arguments.py", {}, [132]),
     ("tests/kernel_harness/simulator/call_styles.py", {}, [132]),
     ("templates/gemm_sm100.py", {"m": 40, "n": 72, "k": 456}, [148, "sm_100a"]),  # a pair of CTAs; its ring wraps
     ("templates/mla_decode.py", {"lengths": [256, 200], "heads": 64}, [132]),
