@@ -3,13 +3,14 @@
 
   python scripts/inspect_kernel.py kernel.py                        every arch of the file, its first case
   python scripts/inspect_kernel.py kernel.py --arch sm_90a --all-cases
+  python scripts/inspect_kernel.py kernel.py --case 4096x4096       a case of BENCH_CASES: the tile that will be timed
   python scripts/inspect_kernel.py kernel.py --diff before.py       what an edit changed
   python scripts/inspect_kernel.py kernel.py --source build/        keep the PTX, cubin and SASS
 
 No GPU and no export are needed: kernel_fn runs on a stand-in that records what is compiled and launched. Widths of
-global accesses, tensor-core, TMA and local-memory instructions, registers, spills and their source lines, shared
-memory, occupancy on named GPUs; EXPECT is checked, and 16-byte aligned inputs that are read one element at a time
-are named.
+global accesses, the bytes of loads that a thread has in flight at most, tensor-core, TMA and local-memory instructions,
+registers, spills and their source lines, shared memory, occupancy on named GPUs; EXPECT is checked, and 16-byte aligned
+inputs that are read one element at a time are named.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def parse(argv: list[str] | None):
     )
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--case", action="append", default=[], metavar="NAME", help="this case instead of the first (repeatable)"
+        "--case", action="append", default=[], metavar="NAME",
+        help="this case of TEST_CASES or BENCH_CASES instead of the first (repeatable)",
     )
     group.add_argument("--all-cases", action="store_true", help="every case of TEST_CASES")
     parser.add_argument("--diff", type=Path, metavar="OTHER.py", help="show the facts that differ from OTHER.py's")

@@ -87,8 +87,8 @@ def compile_file(
 ) -> list[CompiledKernel]:
     """Every kernel that the file compiles for ``arches`` (its own ARCHS by default) in ``cases`` (all by default).
 
-    ``cases`` is a sequence of names, FIRST or None; ``timeout`` is in seconds, a case. Raises ContractError, or
-    CaptureError for the first case that does not compile.
+    ``cases`` is a sequence of names of TEST_CASES or BENCH_CASES, FIRST or None (TEST_CASES); ``timeout`` is in
+    seconds, a case. Raises ContractError, or CaptureError for the first case that does not compile.
     """
     kernels = []
     for captured in capture(path, arches, cases, timeout):
@@ -128,10 +128,11 @@ def _capture(path: Path, arch: str, cases, timeout: float) -> Captured:
         if "contract" in described:
             raise contract.ContractError(described["contract"], described["detail"])
         chosen = described["cases"][:1] if cases is FIRST else list(cases or described["cases"])
-        unknown = [case for case in chosen if case not in described["cases"]]
+        known = list(dict.fromkeys(described["cases"] + described["bench_cases"]))
+        unknown = [case for case in chosen if case not in known]
         if unknown:
             raise contract.ContractError(
-                f"{path}: there is no case {unknown[0]!r}; its cases are {', '.join(described['cases'])}"
+                f"{path}: there is no case {unknown[0]!r}; its cases are {', '.join(known)}"
             )
         kernels: dict[str, list[CompiledKernel]] = {}
         problems = []

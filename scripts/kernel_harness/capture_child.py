@@ -37,6 +37,7 @@ def start(path: str, arch: str, dump: str) -> dict:
     STATE.update(recorder=recorder, kernel=kernel, folder=Path(dump), reported=0)
     return {
         "cases": list(kernel.cases),
+        "bench_cases": list(kernel.bench_cases),
         "archs": list(kernel.archs),
         "expect": {a: dict(f) for a, f in kernel.expect.items()},
         "sha256": kernel.sha256,
@@ -50,7 +51,7 @@ def run(case: str) -> dict:
     problem, tensors = None, []
     stage = "get_inputs"
     try:
-        inputs = kernel.get_inputs(**kernel.cases[case])
+        inputs = kernel.get_inputs(**{**kernel.bench_cases, **kernel.cases}[case])
         tensors = _tensors(inputs)
         stage = "kernel_fn"
         kernel.kernel_fn(*inputs)

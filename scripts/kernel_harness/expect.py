@@ -26,6 +26,7 @@ RESOURCES = (
     "threads",
     "cluster_size",
     "local_instructions",
+    "load_bytes_in_flight",
     "kernels",
 )
 COMPARISONS = {

@@ -135,12 +135,12 @@ def tables(facts: list[Facts], checks: list[expect.Finding]) -> list[Table]:
     resources = ["arch", "kernel", "cases", "threads", "cluster", "registers", "spill bytes", "stack", "static smem",
                  "dynamic smem"]
     families = ("tensor core", "TMA", "ldmatrix", "local")
-    instructions = ["arch", "kernel", "global loads", "global stores", *families]
+    instructions = ["arch", "kernel", "global loads", "load bytes in flight", "global stores", *families]
     occupied = ["arch", "kernel", "device", "ctas per sm", "warps", "percent", "limited by"]
     rows = [
         [[f.kernel.arch, f.label, ",".join(f.kernel.cases), f.threads, "x".join(map(str, f.cluster)), f("registers"),
           f("spill_bytes"), f("stack_bytes"), f("static_shared_bytes"), f("dynamic_shared_bytes")] for f in facts],
-        [[f.kernel.arch, f.label, _widest(f, ("LDG", "LDGSTS")), _widest(f, ("STG",)),
+        [[f.kernel.arch, f.label, _widest(f, ("LDG", "LDGSTS")), f("load_bytes_in_flight"), _widest(f, ("STG",)),
           *(_family(f, family) for family in families)] for f in facts if f.sass],
         [[f.kernel.arch, f.label, o.device, o.blocks, o.warps, round(100 * o.fraction), o.limited_by]
          for f in facts for o in f.occupancies()],

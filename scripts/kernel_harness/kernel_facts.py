@@ -46,6 +46,7 @@ class Facts:
             "spill_load_bytes": spills[1],
             "spill_bytes": None if None in spills else sum(spills),
             "local_instructions": code and code.local_instructions,
+            "load_bytes_in_flight": code and code.load_bytes_in_flight,
             "static_shared_bytes": static,
             "dynamic_shared_bytes": self.dynamic_shared,
             "shared_bytes": None if None in both else sum(both),

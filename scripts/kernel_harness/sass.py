@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\b(.*)")
+INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\b(.*)")
+REGISTER = re.compile(r"\bR(\d+)")
+JUMPS = ("BRA", "EXIT", "RET")
 SECTION = re.compile(r"\.section\s+\.text\.([^,\s]+)")
 LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
 SPILL = '(*"SpillRefill"*)'
@@ -63,12 +65,14 @@ class Instructions:
 
     spill_store_bytes and spill_load_bytes are per thread and static, as ptxas -v counts them; None when local-memory
     instructions are there but this nvdisasm does not say which of them spill. spill_lines: {(file, line): bytes}.
+    load_bytes_in_flight: of global loads into registers, the most that a thread has issued and not yet waited for.
     """
 
     mnemonics: Counter = field(default_factory=Counter)
     spill_store_bytes: int | None = 0
     spill_load_bytes: int | None = 0
     spill_lines: Counter = field(default_factory=Counter)
+    load_bytes_in_flight: int = 0
 
     def count(self, pattern: str) -> int:
         """Instructions whose mnemonic starts as ``pattern`` does and has all its modifiers: LDG.128, HGMMA, STL."""
@@ -130,17 +134,20 @@ def disassemble(cubin: bytes, nvdisasm: Path | None = None) -> str | None:
 
 def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
     """Instructions of each kernel in nvdisasm's text. marks_spills: whether the nvdisasm that wrote it marks spills."""
-    kernels, current, line = {}, None, ("", 0)
+    kernels, current, line, pending = {}, None, ("", 0), []
     for row in text.splitlines():
         if section := SECTION.search(row):
             current, line = kernels.setdefault(section[1], Instructions()), ("", 0)
+            pending = []
         elif position := LINE.search(row):
             if "inlined at" not in row:
                 line = position[1], int(position[2])
         elif current is not None and (instruction := INSTRUCTION.search(row)):
-            mnemonic, rest = instruction.groups()
+            predicate, mnemonic, rest = instruction.groups()
             current.mnemonics[mnemonic] += 1
             name, *modifiers = mnemonic.split(".")
+            pending = _in_flight(pending, name, modifiers, rest, not predicate)
+            current.load_bytes_in_flight = max(current.load_bytes_in_flight, sum(map(len, pending)) * 4)
             if name in LOCAL and SPILL in rest:
                 size = width(modifiers) // 8
                 if name == "STL":
@@ -152,6 +159,19 @@ def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
         if kernel.local_instructions and not kernel.spill_lines and not marks_spills:
             kernel.spill_store_bytes = kernel.spill_load_bytes = None
     return kernels
+
+
+def _in_flight(pending: list[range], name: str, modifiers: list[str], rest: str, always: bool) -> list[range]:
+    """The registers of the global loads under way behind one more instruction, in the order of the SASS.
+
+    Whoever touches a register of a load waits for it, and for those issued before it. always: it has no predicate.
+    """
+    registers = [int(number) for number in REGISTER.findall(rest)]
+    waits = [i for i, loaded in enumerate(pending) if any(register in loaded for register in registers)]
+    pending = pending[waits[-1] + 1 :] if waits else pending
+    if name == "LDG" and registers:
+        return [*pending, range(registers[0], registers[0] + max(1, width(modifiers) // 32))]
+    return [] if always and name in JUMPS else pending  # what follows in the text does not follow in time
 
 
 def read(cubin: bytes) -> dict[str, Instructions] | None:

@@ -43,6 +43,29 @@ def test_widths_of_global_accesses():
     assert found == [("LDG", 128, 2), ("LDG", 16, 1), ("STG", 32, 1)]
 
 
+def in_flight(*instructions):
+    rows = [f"        /*{16 * i:04x}*/  {text} ;" for i, text in enumerate(instructions)]
+    return sass.parse("\n".join(['	.section	.text.k,"ax",@progbits', *rows]))["k"].load_bytes_in_flight
+
+
+LOADS = [f"LDG.E.128 R{r}, desc[UR4][R2.64+{r:#x}]" for r in (8, 12, 16, 20)]
+USES = [f"FADD R30, R30, R{r}" for r in (11, 12, 18, 20)]
+
+
+@pytest.mark.parametrize(("instructions", "most"), [
+    ([*LOADS, *USES], 64),
+    ([text for pair in zip(LOADS, USES, strict=True) for text in pair], 16),  # sunk to their uses
+    ([LOADS[0], "@!P0 LDG.E.U8 R4, desc[UR4][R2.64]", USES[0]], 20),
+    ([LOADS[0], USES[0], "LDG.E R12, desc[UR4][R8.64]"], 16),
+    ([*LOADS[:2], USES[1], *LOADS[2:]], 32),  # the second came back, so did the first
+    ([*LOADS[:2], "BRA `(.L_1)", *LOADS[2:], *USES], 32),  # one branch or the other
+    ([*LOADS[:2], "@P0 BRA `(.L_1)", *LOADS[2:], *USES], 64),
+    (["UTMALDG.2D [UR8], [UR6]", "LDS.128 R4, [R2]"], 0),
+])
+def test_bytes_that_a_thread_loads_before_it_waits(instructions, most):
+    assert in_flight(*instructions) == most
+
+
 def test_spills_are_told_from_other_local_accesses_and_named_by_line():
     kernel = sass.parse(TEXT)["kernel_a"]
 

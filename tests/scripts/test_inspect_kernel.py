@@ -58,6 +58,23 @@ def test_facts_as_json_and_the_sources_kept(tmp_path):
 
 
 @pytest.mark.compile
+def test_a_case_of_bench_cases_is_inspected_by_its_name(tmp_path):
+    """What is timed may be another tile than what is verified."""
+    source = (FILES / "plain_cute.py").read_text()
+    path = tmp_path / "kernel.py"
+    path.write_text(source.replace("def get_inputs(): return [torch.randn(128, 64,", "def get_inputs(rows=128): return "
+                    "[torch.randn(rows, 64,") + '\nBENCH_CASES = {"timed": {"rows": 256}}\n')
+
+    done = run(path, "--arch", "sm_80", "--format", "json", "--case", "timed")
+    unknown = run(path, "--arch", "sm_80", "--case", "other")
+
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert [(launch["case"], launch["grid"]) for launch in kernel["launches"]] == [("timed", [64, 1, 1])]
+    assert unknown.returncode == 3
+    assert "its cases are default, timed" in unknown.stderr
+
+
+@pytest.mark.compile
 def test_plain_lines_end_with_the_verdict_and_the_exit_code_agrees():
     done = run(FILES / "spills.py", "--arch", "sm_90a")
 
