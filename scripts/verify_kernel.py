@@ -42,6 +42,12 @@ def parse(argv: list[str] | None):
     parser.add_argument("--compile-only", action="store_true", help="compile and check EXPECT, run nothing")
     parser.add_argument("--arch", nargs="+", default=[], metavar="ARCH", help="compile targets, for example sm_90a")
     parser.add_argument("--simulate", action="store_true", help="compile, then run small cases in the PTX simulator")
+    parser.add_argument(
+        "--multiprocessors",
+        type=cli.positive(int),
+        metavar="N",
+        help="simulate a GPU that has N (default 132): with few, small cases take large tiles and several a CTA",
+    )
     parser.add_argument("--sanitize", action="store_true", help="also run compute-sanitizer (needs a GPU)")
     cli.add_output(parser)
     return parser.parse_args(argv)

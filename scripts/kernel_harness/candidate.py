@@ -39,13 +39,13 @@ HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
 _sleep, _clock, _listdir = time.sleep, time.perf_counter, os.listdir
 
 
-def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: str = "") -> dict:
+def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: dict | None = None) -> dict:
     """Import the kernel file. folder: the judge's. alert: reports to the judge what the file's code looks at.
-    interpret: Triton kernels run in Triton's interpreter (CPU tensors). simulate: an arch such as sm_90a for which
+    interpret: Triton kernels run in Triton's interpreter (CPU tensors). simulate: arguments of simulation.contexts:
     launches run in the PTX simulator."""
     global _file, _snapshot, _around
     if simulate:
-        _around = simulation.contexts(simulate)
+        _around = simulation.contexts(**simulate)
     if interpret:
         os.environ["TRITON_INTERPRET"] = "1"
     _snapshot = integrity.Snapshot((Path(path),))

@@ -32,14 +32,15 @@ _snapshot: integrity.Snapshot | None = None
 _pretending = contextlib.nullcontext
 
 
-def load(path: str, reference: str | None = None, simulate: str = "") -> dict:
+def load(path: str, reference: str | None = None, simulate: dict | None = None) -> dict:
     """Import the kernel file (and the file that ``--reference`` names) and report what it declares.
 
-    simulate: an arch for whose sake CPU tensors claim to be on a GPU; nothing that the reference does is simulated.
+    simulate: arguments of simulation.contexts, for whose sake CPU tensors claim to be on a GPU; nothing that the
+    reference does is simulated.
     """
     global _file, _reference, _snapshot, _pretending
     if simulate:
-        _pretending = simulation.contexts(simulate)
+        _pretending = simulation.contexts(**simulate)
     paths = [Path(path), *([Path(reference)] if reference else [])]
     _snapshot = integrity.Snapshot(tuple(p for p in paths if p.is_file()))
     try:

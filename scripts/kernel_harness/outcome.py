@@ -13,7 +13,8 @@ from .verdict import ExitCode, worst
 
 @dataclass(frozen=True)
 class Settings:
-    """What to verify and how hard. without: names of checks whose findings are dropped (only tests use it)."""
+    """What to verify and how hard. simulate: None, or arguments of simulation.contexts. without: names of checks whose
+    findings are dropped (only tests use it)."""
 
     kernel: Path
     reference: Path | None = None
@@ -23,7 +24,7 @@ class Settings:
     rtol: float | None = None
     atol: float | None = None
     timeout: float = 120.0
-    simulate: str = ""
+    simulate: dict | None = None
     without: frozenset[str] = frozenset()
 
 

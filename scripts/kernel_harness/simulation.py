@@ -19,16 +19,17 @@ def possible() -> str:
     return "" if find_spec("numpy") else "the simulator needs numpy: pip install numpy"
 
 
-def contexts(arch: str) -> Callable:
+def contexts(arch: str, multiprocessors: int | None = None) -> Callable:
     """A factory of contexts in which torch claims a CUDA device and launches run in the simulator.
 
+    multiprocessors: as many as that device claims to have, those of an H100 or H200 by default.
     Call it before anything imports cutlass: the DSL reads its target when it is imported.
     """
     from .simulator import driver
 
     driver.prepare(arch)
     # One for the process: what was compiled for a device launches on it ever after.
-    device = driver.SimulatedDevice(registers_of=_registers)
+    device = driver.SimulatedDevice(registers_of=_registers, multiprocessors=multiprocessors)
 
     @contextlib.contextmanager
     def context():

@@ -39,8 +39,9 @@ def run(options) -> ExitCode:
     if options.compile_only:
         return _compile_only(options, archs, time.monotonic())
     started = time.monotonic()
-    if options.simulate:
-        return _without_gpu(options, settings, archs, started, Outcome(settings, needs_gpu="--simulate was given"))
+    if options.simulate or options.multiprocessors:
+        asked = Outcome(settings, needs_gpu="a simulation was asked for")
+        return _without_gpu(options, settings, archs, started, asked)
     progress = report.Progress()
     with ThreadPoolExecutor(2) as pool:
         surroundings = pool.submit(environment.describe)  # nvidia-smi takes a second, and the workers import meanwhile
@@ -159,11 +160,11 @@ def _verdict(code: ExitCode) -> str:
     }.get(code, MEANING[code].split(" or ")[0].upper())
 
 
-def _compile(options, archs: tuple[str, ...]) -> Report:
+def _compile(options, archs: tuple[str, ...], step=lambda text: None) -> Report:
     from . import capture, inspection
 
     cases = tuple(options.case) or capture.FIRST
-    return inspection.inspect(options.kernel, archs=archs, cases=cases, timeout=options.timeout)
+    return inspection.inspect(options.kernel, archs=archs, cases=cases, timeout=options.timeout, progress=step)
 
 
 def instruction_facts(options) -> Report | None:
@@ -214,7 +215,9 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
 
     A miss of EXPECT does not stop it: whether the numbers are right is another question.
     """
-    compiled = _compile(options, archs)
+    progress = report.Progress()
+    compiled = _compile(options, archs, progress.step)
+    progress.close()
     if compiled.document["problems"]:
         return report.emit(replace(compiled, tool="verify_kernel"), options.format, options.output)
     reason, simulated = simulation.possible(), None
@@ -224,7 +227,9 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         reason = "none of the file's ARCHS can be simulated"
     if not reason:
         # A deadlock is found as one there: time says only that the simulator is slow.
-        simulated = verify(replace(settings, simulate=arch, timeout=SLOWER * settings.timeout))
+        device = {"arch": arch, "multiprocessors": options.multiprocessors}
+        simulated = verify(replace(settings, simulate=device, timeout=SLOWER * settings.timeout), progress.step)
+        progress.close()
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})
         large = ", ".join(f"{case} ({size >> 10} KiB of inputs)" for case, size in sizes.items())
@@ -235,7 +240,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
             if large:
                 simulated.note(f"too large to simulate, not judged: {large}; {most} are the most")
             return report.emit(
-                _simulated(simulated, compiled, arch, time.monotonic() - started), options.format, options.output
+                _simulated(simulated, compiled, device, time.monotonic() - started), options.format, options.output
             )
         reason = simulated.needs_gpu or " ".join(
             [
@@ -262,7 +267,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     )
 
 
-def _simulated(outcome: Outcome, compiled: Report, arch: str, seconds: float) -> Report:
+def _simulated(outcome: Outcome, compiled: Report, device: dict, seconds: float) -> Report:
     """The report of a simulated verification: values, memory and repeatability, not time and not real scheduling."""
     judged = verified(outcome, seconds, environment.describe())
     code = worst((judged.exit_code, compiled.exit_code))
@@ -271,11 +276,12 @@ def _simulated(outcome: Outcome, compiled: Report, arch: str, seconds: float) ->
         judged,
         verdict="SIMULATED" if passed else judged.verdict if judged.exit_code is code else compiled.verdict,
         exit_code=code,
-        summary={**judged.summary, "simulated": arch},
+        summary={**judged.summary, "simulated": device["arch"], "multiprocessors": device["multiprocessors"]},
         document={
             **judged.document,
             "reasons": _all_reasons(judged, compiled),
-            "simulated": arch,
+            "simulated": device["arch"],
+            "multiprocessors": device["multiprocessors"],
             "compiled": compiled.document,
         },
         tables=[*(t for t in compiled.tables if t.title in ("kernel", "instructions")), *judged.tables],

@@ -1,6 +1,7 @@
 """EXPECT on a machine with a GPU: checked beside the run, part of its verdict, never in the way of it."""
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,28 @@ def test_a_wrong_result_weighs_more_than_a_missed_fact():
     report = verify_command.with_facts(judged(ExitCode.CHEATING), compiled(ExitCode.WRONG_RESULT, ["EXPECT: x"]))
 
     assert (report.exit_code, report.verdict) == (ExitCode.CHEATING, "CHEATING")
+
+
+@pytest.mark.cpu
+def test_a_simulation_tells_what_it_is_at(monkeypatch, capsys):
+    """It takes minutes: a log that says nothing for so long looks like a hang."""
+    def verify(settings, progress):
+        progress("case a: first inputs")
+        return verify_command.Outcome(settings, needs_gpu="in this test")
+
+    def compile_file(options, archs, step):
+        step("kernel.py for sm_90a")
+        return replace(compiled(ExitCode.PASS), document={"problems": [], "left_out": []})
+
+    monkeypatch.setattr(verify_command.report.Progress, "EVERY_S", 0.0)
+    monkeypatch.setattr(verify_command, "verify", verify)
+    monkeypatch.setattr(verify_command, "_compile", compile_file)
+    monkeypatch.setattr(verify_command.report, "emit", lambda *_: ExitCode.UNDECIDED)
+    settings = verify_command.Settings(KERNEL)
+    asked = Namespace(**vars(options(KERNEL)), multiprocessors=None, format="plain", output=None)
+
+    verify_command._without_gpu(asked, settings, ("sm_90a",), 0.0, verify_command.Outcome(settings))
+
+    told = capsys.readouterr().err
+    assert "kernel.py for sm_90a" in told
+    assert "case a: first inputs" in told

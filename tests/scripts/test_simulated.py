@@ -124,6 +124,19 @@ def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
     assert "elements are wrong" in run.stdout
 
 
+def test_a_gpu_of_few_multiprocessors_can_be_simulated(first_kernel, tmp_path):
+    """What the host code chooses by their number alone is judged there."""
+    path = tmp_path / "first.py"
+    count = "torch.cuda.get_device_properties(0).multi_processor_count"
+    path.write_text(changed(first_kernel, {r"return out\n": f"return out if {count} > 8 else out + 1\n"}))
+
+    assert verify(path).returncode == 0
+    run = verify(path, "--multiprocessors", "8")
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "multiprocessors=8" in run.stdout.splitlines()[-1]
+
+
 def test_a_simulated_kernel_that_the_result_does_not_need_is_a_decoy(first_kernel, tmp_path):
     path = tmp_path / "first.py"
     path.write_text(first_kernel + """
