@@ -214,6 +214,19 @@ def causal(block):
     return torch.cat(got), torch.cat(want)
 
 
+def every_byte(block):
+    import cutlass.cute as cute
+    import torch
+    from cutlass import Int32
+
+    x = torch.arange(4 * 32 * block.WORDS).to(torch.int8)
+    out = torch.zeros(len(x), dtype=torch.bfloat16)
+    masks = block.LOW, block.SIGN
+    compiled = cute.compile(block.launch, *block.fakes, *map(Int32, masks), False, options="--enable-tvm-ffi")
+    compiled(x.view(torch.int32), out, *masks)
+    return out, x.view(-1, 2, 2).mT.flatten()
+
+
 def kernel_file(block):
     import torch
 
@@ -229,6 +242,7 @@ RUNS = {
     ("tensors", "copy_kernel", "sm_90a"): copy,
     ("tma", "copy_kernel", "sm_90a"): copy,
     ("patterns-memory", "UNROLL", "sm_90a"): flat_times_three,
+    ("patterns-compute", "widen_kernel", "sm_90a"): every_byte,
     ("reduction", "rmsnorm_kernel", "sm_90a"): rmsnorm,
     ("reduction", "quantize_kernel", "sm_90a"): quantize,
     ("fused-norm", "fused_kernel", "sm_90a"): fused_norm,
