@@ -7,14 +7,17 @@ common (a divisor; being powers of two; two arguments that are always equal) the
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
 
 def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
-    with one size changed; none where the cases show no sizes between which others lie."""
+    with one size changed; none where the cases show no sizes between which others lie. Last those that make two sizes
+    equal that no case has equal."""
     numbers = [_numbers(case) for case in cases]
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
@@ -24,9 +27,23 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     for sizes, places in tied.items():
         size = _new_size(set(sizes))
         if size is not None:
-            what = ", ".join(f"{name if at is None else f'{name}[{at}]'}={size}" for name, at in places)
-            found += [(what, _with(case, places, size), case) for case in cases]
+            found += [(_named(places, size), _with(case, places, size), case) for case in cases]
+    for (others, _), (sizes, places) in permutations(tied.items(), 2):
+        if not any(map(operator.eq, others, sizes)):
+            rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
+            found += [(_named(places, size), _with(case, places, size), case) for size, case in rows[:1]]
     return found
+
+
+def _named(places: Sequence[Place], size: int) -> str:
+    return ", ".join(f"{name if at is None else f'{name}[{at}]'}={size}" for name, at in places)
+
+
+def _lies_between(size: int, sizes: set[int]) -> bool:
+    """Is it no size of the cases', but one that has in common what they have?"""
+    if not 0 < min(sizes) < size < max(sizes) or size % math.gcd(*sizes):
+        return False
+    return size & (size - 1) == 0 or not all(n & (n - 1) == 0 for n in sizes)
 
 
 def _new_size(sizes: set[int]) -> int | None:

@@ -20,7 +20,7 @@ import torch
 from . import audit, census, failures, graph_nodes, integrity, neutral, reference_guard, simulation, values
 from .contract import ContractError, KernelFile, load_kernel
 from .fingerprint import fingerprint
-from .outputs import aliases, distance, leaves, result_problem, settled
+from .outputs import aliases, distance, leaves, places, result_problem, settled
 from .poison import PATTERNS, poison_next
 from .slots import SLOTS, Slot, alias, disguise, fill_device, prepare, read_back
 from .surroundings import Surroundings
@@ -130,10 +130,9 @@ def call(
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
         return failures.answer(error, _file.path)
-    problem = result_problem(result)
-    if problem:
+    if problem := result_problem(result):
         return {"problem": problem}
-    # Work that goes on behind the call's back needs a moment. Only threads can do that: what a GPU was given is done.
+    # Work that goes on behind the call's back needs a moment. Only threads do that: what a GPU was given is done.
     if python_threads or threads_now > threads:
         _sleep(SETTLE_SECONDS)
         if on_gpu:
@@ -184,8 +183,9 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
 
     Nothing is between a call and the next but the new values, and nothing beside an input says that it is guarded: the
-    guard zones hold data here, and are not looked at. Each result that differs from the earlier ones of its
-    values is laid out in the next of ``outputs``. Ends early after ``seconds``.
+    guard zones hold data here, and are not looked at. Each result that differs from the earlier ones of its values is
+    laid out in the next of ``outputs``. ``reused``: the call whose result lies in the memory of one of the first two,
+    which are still held, or 0. Ends early after ``seconds``.
     """
     entry = prepare(bundle, slot, "", None)
     try:
@@ -206,7 +206,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
         fill_device(entry)
     disguise(entry)
     seen: tuple[list, list] = ([], [])
-    found, started, firsts, farthest = [], _clock(), {}, -1.0
+    found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
     for call_index in range(count):
         which = call_index % 2
         for index, data in sources[which].items():
@@ -216,6 +216,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
             torch.autograd.graph.increment_version(tensor)
         with _around():
             result = _file.kernel_fn(*entry.inputs)
+        if len(firsts) == 2 and not reused and (places(firsts[0]) ^ places(firsts[1])) & places(result):
+            reused = call_index + 1  # what both of the first have is a constant that the file hands out
         prints = _prints(result)
         if outputs and not any(prints == old for old in seen[which]):
             if problem := result_problem(result):
@@ -235,7 +237,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
             break
     if entry.blocks:
         torch.cuda.synchronize()
-    return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen]}
+    return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen], "reused": reused}
 
 
 def recheck() -> dict:

@@ -1,4 +1,5 @@
-"""Trials on sizes that lie between those of the file's cases (between.py)."""
+"""Trials in a process of their own: the file's last cases before its first, and sizes that lie between those of its
+cases (between.py)."""
 
 from __future__ import annotations
 
@@ -7,29 +8,46 @@ from contextlib import suppress
 from .contract import ContractError
 from .structure import finite
 from .trials import CaseTrials
+from .verification import THOROUGH_BYTES
 from .worker import Worker, WorkerError
 
-MOST_SIZES = 3
+LAST_CASES = 2
+MOST_SIZES = 5
 INPUT_BYTES = 2 * 2**20
 
 
 def run(judge) -> None:
-    """Where the file's cases show several sizes of an argument: is the kernel right, or does it refuse, between them?
+    """Is the kernel right where it meets the first case last: what it keeps of a call (a size compiled in, a workspace)
+    may fit whatever comes later in the order of the file. Where the cases show several sizes of an argument: is it
+    right, or does it refuse, between them?
 
     A kernel that raises, or whose process ends, has not given a wrong answer.
     """
     if judge.outcome.findings:
         return
+    cases = [] if judge.settings.simulate else _backwards(judge)
     groups = judge.ask_oracle("add_between", limit=INPUT_BYTES)["groups"][:MOST_SIZES]
-    if groups:
+    if cases or groups:
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
+            for name in cases:
+                _DerivedTrial(judge, name, thorough=False).is_judged(other, "case-order")
             for names in groups:
-                any(_BetweenTrial(judge, name, thorough=False).is_judged(other) for name in names)
+                any(_DerivedTrial(judge, name, thorough=False).is_judged(other, "sizes-between") for name in names)
 
 
-class _BetweenTrial(CaseTrials):
-    def is_judged(self, other: Worker) -> bool:
-        """False where the reference does not take these sizes."""
+def _backwards(judge) -> list[str]:
+    """The last cases, then the first; those that are large are left out."""
+    cases = judge.declared["cases"]
+    if len(cases) == 1:
+        return []
+    chosen = [*cases[: -LAST_CASES - 1 : -1], cases[0]] if len(cases) > LAST_CASES else cases[::-1]
+    sizes = judge.ask_oracle("nbytes", cases=chosen)["nbytes"]
+    return [case for case, size in zip(chosen, sizes, strict=True) if size <= THOROUGH_BYTES]
+
+
+class _DerivedTrial(CaseTrials):
+    def is_judged(self, other: Worker, check: str) -> bool:
+        """False where the reference does not take these inputs."""
         first = self._inputs("first")
         self.on_gpu = self.device != "cpu"
         try:
@@ -43,6 +61,6 @@ class _BetweenTrial(CaseTrials):
         if reply is None:
             self.outcome.note(f"[{self.case}] kernel_fn gives no result")
         elif self._failed_quietly(reply, expected):
-            self.outcome.add("sizes-between", f"{self._worst(reply, expected)}.", self.case)
+            self.outcome.add(check, f"{self._worst(reply, expected)}.", self.case)
         self.judge.remove_files()
         return True

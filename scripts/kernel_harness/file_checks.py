@@ -26,6 +26,9 @@ class FileChecks(CaseJudge):
                 f"file computes ({', '.join(sorted(shared))}).",
                 self.case,
             )
+        if set(reference["bodies"]) & set(kernel["compiled"]) and self.settings.reference is None:
+            seen = "kernel_fn runs the code of reference_fn, compiled once more from a string."
+            self.outcome.add("circular-reference", seen, self.case)
         native = set(reference["native"]) & set(kernel["native"])
         if native and self.settings.reference is None:
             self.outcome.add(

@@ -87,6 +87,11 @@ EXPLANATIONS = {
         "{seen} A tensor may start anywhere in its storage: use data_ptr(), strides and the tensor's "
         "own size, not its storage.",
     ),
+    "case-order": (
+        WRONG,
+        "Called with the last cases first, in a new process, the result is wrong: {seen} What a call leaves behind (a "
+        "compiled kernel, a workspace, a table) must be filed under all that it depends on.",
+    ),
     "sizes-between": (
         WRONG,
         "Sizes between those of the cases give a wrong result: {seen} If the kernel does not take them, it must raise "

@@ -36,6 +36,14 @@ def whole_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | N
     return _times(x, WIDE[x.dtype]) if x.dtype in WIDE else None
 
 
+def top(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Narrow data near the largest value of their type, all of them: sums of products are as large as they get."""
+    if x.dtype not in NARROW or not _is_data(x):
+        return None
+    most, drawn = torch.iinfo(x.dtype).max, {"generator": generator, "device": x.device}
+    return torch.randint(most - most // 16, most + 1, x.shape, **drawn).to(x.dtype)
+
+
 def middle_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Wide integers of 15 bits."""
     return _times(x, MIDDLE) if x.dtype in WIDE else None

@@ -94,6 +94,11 @@ def leaves(value, all_tensors: bool = False):
             yield from leaves(item, all_tensors)
 
 
+def places(value) -> set[int]:
+    """Addresses of its tensors."""
+    return {t.data_ptr() for t in leaves(value) if t.layout is torch.strided and t.numel()}
+
+
 def settled(value):
     if isinstance(value, torch.Tensor):
         return value.detach().resolve_conj().resolve_neg()

@@ -172,6 +172,7 @@ class RuleBreakers(FileChecks):
             (integers.both_signs, "integers of both signs"),
             (integers.middle_width, "integers of fifteen bits"),
             (integers.whole_width, "integers that fill their type"),
+            (integers.top, "integers near the top of their type"),
             (integers.one_each, "one True in each row"),
         )
         found = []

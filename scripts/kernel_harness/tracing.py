@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 
 DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/autotuner.py", "/cuda/tile/")
 DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/")
@@ -18,20 +21,24 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
 
     facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself; ``native`` the
     extension modules outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels
-    that PyTorch launches itself (torch._native, inductor) are PyTorch's.
+    that PyTorch launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
+    ``returns``, ``compiled`` of each function that was called and is in no file: what was compiled from a string.
     """
     file = str(path)
     torch_folder = str(Path(sys.modules["torch"].__file__).parent) + os.sep if "torch" in sys.modules else "\0"
-    returned: list[tuple[str, object]] = []
+    returned: list[tuple[CodeType, object]] = []
+    compiled: set[CodeType] = set()
     native: set[str] = set()
     dsl: list[str] = []
 
     def watch(frame, event, argument):
         if event == "return" and frame.f_code.co_filename == file:
-            returned.append((f"{frame.f_code.co_name}:{frame.f_code.co_firstlineno}", argument))
-        elif event == "call" and not dsl:
+            returned.append((frame.f_code, argument))
+        elif event == "call":
             name = frame.f_code.co_filename
-            if any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
+            if name != file and not _is_in_a_file(name):
+                compiled.add(frame.f_code)
+            if not dsl and any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
                 dsl.append("Triton" if "/triton/" in name else "CuTe DSL")
         elif event == "c_call":
             module = _module_of(argument)
@@ -47,8 +54,29 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         result = function(*arguments)
     finally:
         sys.setprofile(previous)
-    returns = sorted({name for name, value in returned if value is result and value is not None})
-    return result, {"returns": returns, "native": sorted(native), "dsl": dsl[0] if dsl else None}
+    codes = {code for code, value in returned if value is result and value is not None}
+    return result, {
+        "returns": sorted(f"{code.co_name}:{code.co_firstlineno}" for code in codes),
+        "bodies": sorted(map(_digest, codes)),
+        "compiled": sorted(map(_digest, compiled)),
+        "native": sorted(native),
+        "dsl": dsl[0] if dsl else None,
+    }
+
+
+@functools.cache
+def _is_in_a_file(name: str) -> bool:
+    return name.startswith("<frozen ") or os.path.isfile(name)
+
+
+def _digest(code: CodeType) -> str:
+    """Of what a function does, whatever its name and place."""
+    return hashlib.sha256(repr(_body(code)).encode()).hexdigest()[:16]
+
+
+def _body(code: CodeType) -> tuple:
+    constants = tuple(_body(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, constants
 
 
 def _module_of(function) -> str:

@@ -82,13 +82,8 @@ class CaseTrials(DeviceTrials):
         if self.on_gpu and self.thorough and judge.full:
             judge.rehearse()
         work = self._working_copy(first)
-        reply = self._call(
-            "first inputs",
-            work,
-            "a",
-            poison="nan",
-            trace=not self.on_gpu and not self.settings.simulate,
-        )
+        traced = not self.on_gpu and not self.settings.simulate
+        reply = self._call("first inputs", work, "a", poison="nan", trace=traced)
         self._judge_trial("first inputs", reply, expected, first, work, decisive="values")
         if self.case_failed():
             return
@@ -358,6 +353,9 @@ class CaseTrials(DeviceTrials):
             if self._failed_quietly(found, expected):
                 self.outcome.add("many-calls", f"{self._worst(found, expected)} ({label}).", self.case)
                 return
+        if reply["reused"]:
+            seen = f"Call {reply['reused']} returned the memory of an earlier result that was still in use."
+            self.outcome.add("earlier-result", seen, self.case)
         if max(reply["distinct"]) > 1:
             self.outcome.note(
                 f"[case {self.case}] {max(reply['distinct'])} different results for the same values in "

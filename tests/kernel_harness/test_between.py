@@ -39,3 +39,19 @@ def test_numbers_of_a_shape_change_alone():
     found = dict(made({"shape": (3, 50)}, {"shape": (3, 8)}))
 
     assert found == {"shape[1]=48": {"shape": (3, 48)}}
+
+
+def test_two_sizes_become_equal_that_no_case_has_equal():
+    found = made({"m": 8, "n": 64}, {"m": 100, "n": 30}, {"m": 50, "n": 5})
+
+    assert [row for row in found if row[1]["m"] == row[1]["n"]] == [
+        ("n=8", {"m": 8, "n": 8}), ("m=64", {"m": 64, "n": 64})]
+    assert not any(k["m"] == k["n"] for _, k in made({"m": 8, "n": 8}, {"m": 100, "n": 30}, {"m": 50, "n": 5}))
+
+
+def test_sizes_become_equal_within_what_theirs_have_in_common():
+    divisible = made({"m": 7, "n": 16}, {"m": 31, "n": 48}, {"m": 40, "n": 128})
+    powers = made({"m": 48, "n": 16}, {"m": 20, "n": 64}, {"m": 99, "n": 512})
+
+    assert not any(k["n"] in (7, 31, 40) for _, k in divisible)
+    assert not any(k["n"] in (48, 20, 99) for _, k in powers)

@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import itertools
 import types
 from pathlib import Path
 
@@ -72,6 +73,38 @@ def test_a_method_that_an_extension_defines_is_native_code_on_a_subclass_too(mon
     _, facts = tracing.trace_call(lambda: numbers.append(1.0), [], Path("kernel.py"))
 
     assert facts["native"] == ["array"]
+
+
+def test_code_that_was_compiled_from_a_string_is_known_by_what_it_does(tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text("def reference(x):\n    return sorted(x)\n")
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+
+    def traced(text):
+        space: dict = {}
+        exec(compile(text, "<string>", "exec"), space)
+        return tracing.trace_call(space["f"], [[2, 1]], path)[1]["compiled"]
+
+    _, facts = tracing.trace_call(names["reference"], [[2, 1]], path)
+
+    assert (len(facts["bodies"]), facts["compiled"]) == (1, [])
+    assert traced("\n\ndef f(x):\n    return sorted(x)\n") == facts["bodies"]
+    assert traced("def f(x):\n    return list(x)\n") not in ([], facts["bodies"])
+
+
+@pytest.mark.parametrize(("buffers", "reused"), [(2, 3), (7, 8), (1, 0), (0, 0)], ids=str)
+def test_a_result_in_the_memory_of_an_earlier_one(tmp_path, monkeypatch, buffers, reused):
+    """One buffer for all is left to the look at earlier results: it may hold a constant."""
+    bundle = values.save([torch.ones(8)], tmp_path / "inputs").to_json()
+    ring = itertools.cycle([torch.empty(8) for _ in range(buffers)] or [None])
+    kernel = types.SimpleNamespace(kernel_fn=lambda x: torch.add(x, 1, out=next(ring)), mutates=frozenset())
+    monkeypatch.setattr(candidate, "_file", kernel)
+    monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
+
+    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 12, 5.0)
+
+    assert reply["reused"] == reused
 
 
 def test_distance_of_results_that_are_compared_in_parts(monkeypatch):

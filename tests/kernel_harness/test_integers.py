@@ -46,6 +46,16 @@ def test_narrow_integers_fill_their_type(dtype):
     assert int(x.min()) <= 0.95 * info.min
 
 
+def test_products_near_the_top_of_narrow_integers_sum_past_24_bits():
+    x = integers.top((DATA % 100).to(torch.int8), TORCH).long()
+
+    assert int(x.min()) >= 120
+    assert int(x.max()) == 127
+    assert int((x[0] * x[1]).sum()) * 1200 / x.shape[1] > 2**24
+    assert integers.top(DATA, TORCH) is None
+    assert integers.top((DATA % 10).to(torch.int8), TORCH) is None
+
+
 def test_each_row_of_a_mask_gets_one_true_but_for_prefixes():
     assert bool((integers.one_each(DATA > 500, TORCH).sum(1) == 1).all())
     assert integers.one_each(torch.arange(50) < DATA[:, :1] % 50, TORCH) is None
