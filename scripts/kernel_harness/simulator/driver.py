@@ -60,6 +60,7 @@ class SimulatedDevice:
         self._addressed = {}  # storage address -> weak reference to a tensor whose data_ptr() was asked for
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
         self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
+        self._variables = {}  # PTX of a module -> its variables, which live as long as the module
         self.idle = False
         self._exit = None
 
@@ -114,7 +115,7 @@ class SimulatedDevice:
         """
         if self.idle:
             return
-        memory = self._memory()
+        memory = self._memory(self._variables.setdefault(text, {}))
         if not overlaps:
             self._running = {}
         for buffer in memory.allocations:
@@ -129,8 +130,8 @@ class SimulatedDevice:
         self._running = {(b.base, len(b)): b.marks for b in memory.allocations if b.marks is not None}
         self.launches.append(report)
 
-    def _memory(self):
-        memory = Memory()
+    def _memory(self, variables):
+        memory = Memory(variables)
         by_address = [
             (f"the tensor of shape {tuple(t.shape)}", t)
             for t in (ref() for ref in self._addressed.values())

@@ -89,9 +89,11 @@ class Memory:
     """Global memory: allocations at absolute addresses.
 
     `add` registers memory that exists (a tensor's storage, at its own address); `allocate` makes new memory.
+    variables: name -> bytes (uint8 array) of the module's variables as the launches before left them.
     """
 
-    def __init__(self):
+    def __init__(self, variables=None):
+        self.variables = {} if variables is None else variables
         self.allocations, self._bases = [], []
         self._next = 0x6000_0000_0000
         self._last = None

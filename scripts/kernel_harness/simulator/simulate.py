@@ -77,7 +77,10 @@ class Program:
                 ).base
         for variable in variables.values():
             if variable.space in ("global", "const"):
-                self._initialise(variable, memory.find(self.globals[variable.name]))
+                buffer = memory.find(self.globals[variable.name])
+                if variable.name not in memory.variables:
+                    self._initialise(variable, buffer)
+                buffer.data = memory.variables.setdefault(variable.name, buffer.data)
         self.shared_granule = self._granule()
         self.global_races = GlobalRaces(kernel)
         self.tensor_maps = {}  # address of a map that the launch wrote -> clusters that acquired it since

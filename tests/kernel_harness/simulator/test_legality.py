@@ -286,3 +286,24 @@ def test_dependent_launch_that_does_not_wait(waits, overlaps, found):
     launch(c, b, "griddepcontrol.wait;" if waits else "", overlaps=overlaps)
     assert torch.equal(c, a)
     assert [(f.kind, f.line) for f in device.findings] == ([("early-dependent", 7)] if found else [])
+
+
+def test_variables_of_a_module_outlive_the_launch():
+    """tickets += 1 by one thread a launch; two modules count apart."""
+    import torch
+    from kernel_harness.simulator import driver
+
+    out, device = torch.zeros(1, dtype=torch.int32), driver.SimulatedDevice()
+    device.arguments = [("out", out)]
+
+    def ticket(first):
+        text = HEADER + f"""
+.global .u32 tickets = {first};
+.visible .entry take(.param .u64 p0) {{ .reg .b32 x<2>; .reg .b64 w<3>;
+ld.param.u64 w0, [p0]; mov.u64 w1, tickets; atom.global.add.u32 x0, [w1], 1; st.global.u32 [w0], x0; ret; }}
+"""
+        device.launch(text, "take", (1, 1, 1), (1, 1, 1), (1, 1, 1), 0, [out.data_ptr().to_bytes(8, "little")])
+        return out.item()
+
+    assert [ticket(0), ticket(0), ticket(5), ticket(0), ticket(5)] == [0, 1, 5, 2, 6]
+    assert device.findings == []
