@@ -25,6 +25,7 @@ from .poison import PATTERNS, poison_next
 from .slots import SLOTS, Slot, alias, disguise, fill_device, prepare, read_back
 from .surroundings import Surroundings
 from .tracing import trace_call
+from .witness import Witness
 
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
 
@@ -66,7 +67,7 @@ def load(path: str, folder: str, alert: Callable, interpret: bool = False, simul
         "changed_files": _snapshot.changed_files(),
         "process": _snapshot.changed_process(),
         "new_threads": integrity.thread_count() - threads,
-        "state": _changed(modes, integrity.numeric_state()),
+        "state": integrity.changed(modes, integrity.numeric_state()),
         "python_threads": [],
         "kernels_defined": census.kernels_defined(_file.module),
     }
@@ -88,6 +89,7 @@ def call(
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
     launches: bool = True,
+    witness: bool = False,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -96,7 +98,7 @@ def call(
     non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
-    launches: False leaves those out that the simulator would run.
+    launches: False leaves those out that the simulator would run. witness: says of what the result is a copy.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
@@ -114,7 +116,9 @@ def call(
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu and poison == "large" else None
             started = _clock()
             with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
-                result = _watched(arguments, trace, count_kernels and on_gpu, facts)
+                with Witness(arguments) if witness else contextlib.nullcontext() as seen:
+                    result = _watched(arguments, trace, count_kernels and on_gpu, facts)
+                facts["copied"] = seen.copied(result) if seen else ""
             facts["host_seconds"] = _clock() - started
             facts["simulated"] = simulation.facts(simulator)
             if around:
@@ -148,7 +152,7 @@ def call(
         "new_threads": max(0, threads_now - threads),
         "python_threads": python_threads,
         "busy_threads": busy,
-        "state": _changed(state, integrity.numeric_state()),
+        "state": integrity.changed(state, integrity.numeric_state()),
         "versions_raised": [
             i for i, (t, v) in enumerate(zip(entry.inputs, versions, strict=True)) if v is not None and t._version != v
         ],
@@ -386,14 +390,6 @@ def _remember(name: str, result, prints: list) -> str | None:
 def _save(entry: Slot, result, output: str) -> dict:
     mutated = {str(i): settled(entry.inputs[i]) for i in sorted(_file.mutates) if i < len(entry.inputs)}
     return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
-
-
-def _changed(before: dict, after: dict) -> list[str]:
-    return [
-        f"{name}: {before.get(name)} -> {value}"
-        for name, value in after.items()
-        if name in before and before[name] != value
-    ]
 
 
 HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph,

@@ -165,12 +165,33 @@ class DeviceTrials(ValueTrials):
         self._take_result(reply, output, "without launches")
         return not self._failed_quietly(reply, expected)
 
+    def copied_from(self) -> str:
+        """The operator of PyTorch that computes the result of a simulated file, whose own kernels copy it; or nothing.
+        Asked where nothing among the inputs says that there is nothing to do: a mask, a switch, a factor of one."""
+        new, moved = self._varied(self._inputs("copied"), variations.warp)
+        nodes = new.tree["items"]
+        masks = [t for node in nodes for _, t in values.tensors_of(node) if t["dtype"] == "bool"]
+        switches = [node for node in nodes if node["kind"] in ("bool", "int", "float") and node["value"] in (0, 1)]
+        if not moved or masks or switches:
+            return ""
+        try:
+            expected = self._reference(new, "varied")
+            self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
+            reply = self._call("a library's result?", self._working_copy(new), "b", may_fail=True, witness=True)
+        except (WorkerError, ContractError):
+            return ""
+        return reply["facts"]["copied"] if "bundle" in reply and not self._failed_quietly(reply, expected) else ""
+
 
 def ask_without_launches(judge) -> None:
     """The last question to a simulated file, whose own state may be lost afterwards: does PyTorch do the work?"""
     cases = judge.outcome.facts.get("simulated_cases", ())
     if not judge.outcome.findings and cases and all(_right(judge, case) for case in cases):
         judge.outcome.add("decoy", "With nothing that the file launches the result is right all the same.", cases[0])
+    if cases and not judge.outcome.findings:
+        operator = DeviceTrials(judge, cases[0], thorough=False).copied_from()
+        if operator:
+            judge.outcome.add("decoy", f"{operator} of PyTorch computes the result, and the kernels copy it.", cases[0])
 
 
 def _right(judge, case: str) -> bool:

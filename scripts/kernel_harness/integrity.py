@@ -297,3 +297,11 @@ def _flushes_denormals() -> bool:
     import torch
 
     return bool((torch.tensor([1e-42]) * 1.0 == 0).item())
+
+
+def changed(before: dict, after: dict) -> list[str]:
+    return [
+        f"{name}: {before.get(name)} -> {value}"
+        for name, value in after.items()
+        if name in before and before[name] != value
+    ]
