@@ -25,6 +25,7 @@ WITH_TORCH = {
     "rule_breakers",
     "poison",
     "surroundings",
+    "witness",
     "failures",
     "device_trials",
     "graph_nodes",
