@@ -75,7 +75,7 @@ class Config(NamedTuple):
 
 CONFIGS = (  # of equal estimates the first is taken
     *(Config((64, n)) for n in (64, 80, 96, 128, 144, 160, 176, 192, 224, 256)),
-    *(Config((64, n), split=split) for n, split in ((96, 4), (112, 3), (192, 3))), Config((128, 48), split=4),
+    Config((64, 96), split=4), Config((128, 48), split=4),
     *(Config((64, n), split=split, swap=True)
       for n, split in ((64, 2), (64, 4), (96, 2), (96, 3), (96, 4), *((n, s) for n in (128, 160) for s in (1, 2, 3)))),
     *(Config((128, n), swap=True) for n in (112, 144, 160)), Config((128, 80), split=4, swap=True),

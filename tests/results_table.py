@@ -20,6 +20,8 @@ SHOWN = {  # the rows of the README; where a peer won, too
         "16x4096x4096",
         "128x2112x7168",
         "1024x2112x7168",
+        "192x4096x4096",
+        "700x704x7000",
     ),
     "templates/gemm_sm80.py": ("4096x4096x4096", "1536x1536x1536"),
     "examples/mla_decode_fp8.py": ("128x8192",),
