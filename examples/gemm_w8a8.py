@@ -98,18 +98,19 @@ CONFIGS = (  # of equal estimates the first is taken; the template's larger tile
 TUNING_SPACE = {"config": CONFIGS}
 
 
-def estimate_us(config, m, n, batch, k_tiles, sms):
+def estimate_us(config, m, n, batch, k_tiles, sms, straddles=False):
     """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, and bytes
-    at that of DRAM, plus what launch, epilogue and exchange cost. The constants were fitted on an H200."""
+    at that of DRAM, plus what launch, epilogue and exchange cost. straddles: rows of a K tile lie across two lines of
+    128 bytes; a cluster reads them once. The constants are the template's, for 16 bits."""
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
     waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
-    crowding = ctas**0.84 if tiles * size > sms else 1
-    compute = waves * -(-k_tiles // split) * (max(0.033 * bM * bN, 1.19 * (bM + bN)) + 55.5) * crowding / 1755
-    dram = (m + n) * batch * k_tiles * 128 / 4.5e6 / min(1, 5.3 * tiles * size / sms)
-    exchange = (0.92 + bM * bN / 20500) * (split > 1)
-    return 2.5 + (compute**2.2 + dram**2.2) ** (1 / 2.2) + waves * bM * bN / 35000 + exchange
+    crowding = ctas if tiles * size > sms else 1
+    fill = 1.09 * (bM + bN) + 0.97 * straddles * (bM / cN + bN / cM)
+    compute = waves * -(-k_tiles // split) * (max(0.026 * bM * bN, fill) + 120) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 6.6e6
+    return 0.9 + math.hypot(compute, dram) + waves * bM * bN / 6000 + 2.15 * (split > 1)
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -420,8 +421,11 @@ def _plan(a, b, out, extras, config):
         views.append((views[2][0], (*strides, batch_stride)))
 
     sms, k_tiles = torch.cuda.get_device_properties(device).multi_processor_count, -(-k * dtype.itemsize // 128)
-    fitting = [c for c in CONFIGS if FOLD == 1 or (not c.swap and c.tile[1] % (16 * FOLD) == 0)]
-    config = Config(*(config or min(fitting, key=lambda c: estimate_us(c, m, n, size, k_tiles, sms))))
+    # A few rows fill the narrow side of a tile better than a sixteenth of the other.
+    fitting = [c for c in CONFIGS if (c.swap or m > 16 if FOLD == 1 else not c.swap and c.tile[1] % (16 * FOLD) == 0)]
+    straddles = any(s * dtype.itemsize % 128 for view in views[:2] for s in view[1][:2] if s > 1)
+    cost = functools.partial(estimate_us, m=m, n=n, batch=size, k_tiles=k_tiles, sms=sms, straddles=straddles)
+    config = Config(*(config or min(fitting, key=cost)))
     config = config._replace(split=min(config.split, k_tiles))
     if config.swap:  # D^T = B @ A^T
         turned = [((y, x, z), (t, s, u)) for (x, y, z), (s, t, u) in views[2:]]
