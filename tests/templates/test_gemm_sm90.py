@@ -25,8 +25,13 @@ def template(monkeypatch):
     module._plan = lambda a, b, out, extras, config: plan(
         on_the_gpu(a), on_the_gpu(b), on_the_gpu(out), tuple(map(on_the_gpu, extras)), config
     )
-    module.launches = []
-    module._launcher = lambda *_: lambda *arguments: module.launches.append(arguments)
+    module.launches, module.chosen = [], []
+
+    def launcher(config, *_):
+        module.chosen.append(config)
+        return lambda *arguments: module.launches.append(arguments)
+
+    module._launcher = launcher
     return module
 
 
@@ -54,3 +59,27 @@ def test_a_result_may_replace_what_the_epilogue_reads_and_no_operand(template):
         with pytest.raises(ValueError, match="out overlaps an input"):
             template.kernel_fn(a, b, extra, out=out)
     assert len(template.launches) == 1
+
+
+def test_rows_that_straddle_lines_are_read_in_a_cluster(template):
+    """K = 1000 in bfloat16 are 2000 bytes, which is no multiple of 128; of the view of a wider matrix K = 1024 are."""
+    import torch
+
+    wide = torch.zeros(1000, 1024, dtype=torch.bfloat16)
+    for a in (wide[:, :1000].contiguous(), wide[:, :1000]):
+        template.kernel_fn(a, a.clone() if a.is_contiguous() else torch.zeros_like(wide)[:, :1000])
+
+    straddling, aligned = template.chosen
+    assert straddling.cluster != (1, 1)
+    assert aligned.cluster == (1, 1)
+
+
+@pytest.mark.parametrize(("m", "swap"), [(1, True), (16, True), (17, False)])
+def test_a_few_rows_go_to_the_narrow_side_of_a_tile(template, m, swap):
+    """On an H200 1x28672x4096 took 63 us in tiles of 64x224, 58 swapped; the estimate alone does not know."""
+    import torch
+
+    a, b = (torch.zeros(rows, 2048, dtype=torch.bfloat16) for rows in (m, 11008))
+    template.kernel_fn(a, b)
+
+    assert template.chosen[0].swap == swap

@@ -4,7 +4,7 @@ catalogue: B4
 seen at: variation of b4_ring_of_four.py
 expect: WRONG_RESULT | CHEATING
 needs: cpu
-check: earlier-results
+check: earlier-result
 """
 
 import torch
