@@ -165,10 +165,18 @@ class DeviceTrials(ValueTrials):
         self._take_result(reply, output, "without launches")
         return not self._failed_quietly(reply, expected)
 
-    def copied_from(self) -> str:
-        """The operator of PyTorch that computes the result of a simulated file, whose own kernels copy it; or nothing.
+    def _copies(self, first: Bundle) -> None:
+        """Where kernels of the file and of a library take part: do the file's only copy what the library computed?"""
+        if len({row["library"] for row in self.outcome.facts.get("kernels") or ()}) == 2:
+            operator = self.copied_from(first)
+            if operator:
+                what = f"{operator} of PyTorch computes the result, and the kernels copy it."
+                self.outcome.add("decoy", what, self.case)
+
+    def copied_from(self, first: Bundle) -> str:
+        """The operator of PyTorch that computes the result of a file whose own kernels copy it; or nothing.
         Asked where nothing among the inputs says that there is nothing to do: a mask, a switch, a factor of one."""
-        new, moved = self._varied(self._inputs("copied"), variations.warp)
+        new, moved = self._varied(first, variations.warp)
         nodes = new.tree["items"]
         masks = [t for node in nodes for _, t in values.tensors_of(node) if t["dtype"] == "bool"]
         switches = [node for node in nodes if node["kind"] in ("bool", "int", "float") and node["value"] in (0, 1)]
@@ -189,7 +197,8 @@ def ask_without_launches(judge) -> None:
     if not judge.outcome.findings and cases and all(_right(judge, case) for case in cases):
         judge.outcome.add("decoy", "With nothing that the file launches the result is right all the same.", cases[0])
     if cases and not judge.outcome.findings:
-        operator = DeviceTrials(judge, cases[0], thorough=False).copied_from()
+        trials = DeviceTrials(judge, cases[0], thorough=False)
+        operator = trials.copied_from(trials._inputs("copied"))
         if operator:
             judge.outcome.add("decoy", f"{operator} of PyTorch computes the result, and the kernels copy it.", cases[0])
 

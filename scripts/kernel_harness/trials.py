@@ -143,6 +143,8 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._hostile(first))
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._fresh_process(first, expected)]
+        if self.on_gpu and self.thorough:
+            steps.append(lambda: self._copies(first))
         if self.on_gpu and not self.bench and judge.capturable:
             steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
         return steps
