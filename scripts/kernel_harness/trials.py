@@ -196,7 +196,7 @@ class CaseTrials(DeviceTrials):
         its first call, which compiles."""
         self.rule_breakers = self._rule_breakers(first)
         while len(self.judge.spares) < 1 + bool(self.rule_breakers):
-            self.judge.start_another(self.judge.interprets)
+            self.judge.start_another(self.judge.interprets, fresh=not self.judge.spares)
         fresh = self.judge.spares[0]  # given out last
         self.early = self._working_copy(first), self.judge.new_file("out")
         self._ask_in_fresh_process(fresh, *self.early)
@@ -377,7 +377,7 @@ class CaseTrials(DeviceTrials):
         for unused in judge.spares[1:]:
             unused.close()
         del judge.spares[1:]  # what is left was asked for its first call
-        with judge.another_candidate(judge.interprets) as other:
+        with judge.another_candidate(judge.interprets, fresh=True) as other:
             trials = [("in a fresh process", *self.early, judge.ask_candidate_answer("call", self.case, other))]
             busy = self._working_copy(first).bundle.to_json()
             judge.candidate.send("alternate", bundle=busy, other=busy, slot="c", outputs=[], count=10**6, seconds=0.3)

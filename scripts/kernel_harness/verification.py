@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from . import lanes, worker
+from . import lanes, startup, worker
 from .cli import UsageError
 from .contract import ContractError, read_source
 from .outcome import Outcome, Settings, Stop
@@ -33,7 +33,6 @@ HOOKS = (
     "a lowered recursion limit",
     "environment variables",
 )
-GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
 ROOMY_CORES = 8  # from here on the processes of several judges import at the same time and each loses little
@@ -48,15 +47,16 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
         read_source(settings.reference)
     worker.adopt_orphans()
     outcome = Outcome(settings)
-    folder = Path(tempfile.mkdtemp(prefix="torch_", dir=_memory_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="torch_", dir=startup.memory_folder()))
     try:
-        judge = Judge(settings, outcome, folder / "first", outcome.timed(progress))
-        try:
-            judge.run()
-        except Stop:
-            pass
-        finally:
-            judge.close()
+        with contextlib.closing(worker.start_nursery(folder, startup.common_imports(settings))) as nursery:
+            outcome.timed(progress)("importing PyTorch")
+            from . import trials  # noqa: F401 - here, while the nursery imports it
+
+            with contextlib.closing(
+                Judge(settings, outcome, folder / "first", outcome.timed(progress), nursery)
+            ) as judge, contextlib.suppress(Stop):
+                judge.run()
     finally:
         worker.kill_orphans()
         shutil.rmtree(folder, ignore_errors=True)
@@ -66,13 +66,15 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
 class Judge:
     """One verification, or a lane of it (lanes.py): two workers and the trials on each case."""
 
-    def __init__(self, settings: Settings, outcome: Outcome, folder: Path, progress: Callable[[str], None]):
+    def __init__(self, settings: Settings, outcome: Outcome, folder: Path, progress: Callable[[str], None],
+                 nursery: worker.Nursery | None = None):
         self.settings, self.outcome, self.folder, self.progress = settings, outcome, folder, progress
+        self.nursery = nursery
         folder.mkdir()
         self.full = settings.level != "quick"
         self.paranoid = settings.level == "paranoid"
-        self.oracle = worker.Worker("oracle", folder)
-        self.candidate = worker.Worker("candidate", folder)
+        self.oracle = self._worker("oracle")
+        self.candidate = self._worker("candidate")
         self.interprets = False  # the last answered load's `interpret`
         self.loaded = False  # has the candidate imported the file, as far as anyone asked?
         self.loading: bool | None = None  # the `interpret` of a load that the candidate was sent and has not answered
@@ -89,6 +91,9 @@ class Judge:
         self.held: list[str] = []  # results that the candidate must still have at the end
         self.seed = secrets.randbits(48)
         outcome.facts["seed"] = self.seed
+
+    def _worker(self, role: str) -> worker.Worker:
+        return worker.Worker(role, self.folder, self.nursery)
 
     def close(self) -> None:
         if self.lanes:
@@ -108,11 +113,10 @@ class Judge:
         on_gpu = self.send_loads()
         has_cores = len(os.sched_getaffinity(0)) >= ROOMY_CORES
         if on_gpu and has_cores and self.full:
-            self.start_another(interpret=False)  # so that its import is over when other trials run
+            self.start_another(interpret=False, fresh=True)  # so that its import is over when other trials run
         has_cases = "_CASES" in read_source(self.settings.kernel)[0] and len(self.settings.cases) != 1
         if on_gpu and has_cores and has_cases:
             self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
-        # torch is imported here while all workers import it
         from . import closing, derived_trials, shrunk_trials, trials
 
         if on_gpu:
@@ -138,8 +142,7 @@ class Judge:
     def send_loads(self) -> bool:
         """Let the workers import the file: also the candidate, and True, where it may be for a GPU that is here."""
         self._send_oracle_load()
-        mentions_cuda = "cuda" in read_source(self.settings.kernel)[0]
-        on_gpu = mentions_cuda and not self.settings.simulate and any(map(os.path.exists, GPU_FILES))
+        on_gpu = startup.may_use_gpu(self.settings)
         if on_gpu:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
         return on_gpu
@@ -155,7 +158,8 @@ class Judge:
         return fitting[max(fitting)] if fitting else cases[0]
 
     def _beside(self, index: int) -> Judge:
-        judge = Judge(self.settings, Outcome(self.settings), self.folder.with_name(f"side{index}"), self.progress)
+        judge = Judge(self.settings, Outcome(self.settings), self.folder.with_name(f"side{index}"), self.progress,
+                      self.nursery)
         judge.send_loads()
         return judge
 
@@ -190,7 +194,7 @@ class Judge:
     def renew_oracle(self) -> None:
         """Another process for the reference: values of the judge's own made it fault on the device."""
         self.oracle.close()
-        self.oracle = worker.Worker("oracle", self.folder)
+        self.oracle = self._worker("oracle")
         self._send_oracle_load()
         self.ask_oracle_answer("load")
 
@@ -229,7 +233,7 @@ class Judge:
 
     def _new_candidate(self) -> None:
         self.candidate.close()
-        self.candidate, self.loading = worker.Worker("candidate", self.folder), None
+        self.candidate, self.loading = self._worker("candidate"), None
 
     def renew_candidate(self) -> None:
         """Another process for the next cases: a failed capture leaves PyTorch's allocator and generators capturing."""
@@ -308,17 +312,20 @@ class Judge:
                 self.outcome.add("sniffing", f"During {what} the file's own code {', '.join(asked.alerts[:4])}.", case)
         raise Stop
 
-    def start_another(self, interpret: bool) -> worker.Worker:
-        """Let a process import the file that a later ``another_candidate`` will want; the first is given out last."""
-        self.spares.append(worker.Worker("candidate", self.folder))
+    def start_another(self, interpret: bool, fresh: bool = False) -> worker.Worker:
+        """Let a process import the file that a later ``another_candidate`` will want; the first is given out last.
+
+        fresh: it differs in what differs from start to start, too: the hash seed, where libraries lie in memory.
+        """
+        self.spares.append(worker.Worker("candidate", self.folder) if fresh else self._worker("candidate"))
         self._send_load(interpret, self.spares[-1])
         return self.spares[-1]
 
     @contextlib.contextmanager
-    def another_candidate(self, interpret: bool):
+    def another_candidate(self, interpret: bool, fresh: bool = False):
         """A second candidate process with the file loaded."""
         if not self.spares:
-            self.start_another(interpret)
+            self.start_another(interpret, fresh)
         with self.spares.pop() as other:
             loaded = self.ask_candidate_answer("load", candidate=other)
             if "contract" in loaded:
@@ -381,11 +388,3 @@ class Judge:
 
 def _tail(log: str) -> str:
     return f"\nIts last output:\n{log[-1200:]}" if log else ""
-
-
-def _memory_folder() -> str | None:
-    """A folder in memory when it has room (tensors travel through files), else the usual temporary folder."""
-    shm = Path("/dev/shm")
-    if shm.is_dir() and shutil.disk_usage(shm).free > 4 * 2**30:
-        return str(shm)
-    return None

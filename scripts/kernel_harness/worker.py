@@ -20,8 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
+
+from .nursery import Nursery
 
 PR_SET_CHILD_SUBREAPER = 36
 MAX_MESSAGE_BYTES = 64 * 2**20
@@ -63,24 +66,19 @@ class WorkerForged(WorkerError):
 
 
 class Worker:
-    """One child process in ``role`` (a module of this package with a ``HANDLERS`` table)."""
+    """One child process in ``role`` (a module of this package with a ``HANDLERS`` table), forked where there is a
+    nursery."""
 
-    def __init__(self, role: str, folder: Path, environment: dict[str, str] | None = None):
+    def __init__(self, role: str, folder: Path, nursery: Nursery | None = None):
         self.role, self.log_file = role, folder / f"{role}-{secrets.token_hex(3)}.log"
         self.key = secrets.token_bytes(32)
         self.alerts: list[str] = []  # what the child reported on the way, out of reach of what ran there afterwards
         requests_read, self.requests = os.pipe()
         self.answers, answers_write = os.pipe()
-        program = BOOTSTRAP.format(scripts=str(Path(__file__).resolve().parents[1]), role=role,
-                                   requests=requests_read, answers=answers_write)
         try:
             with open(self.log_file, "xb") as log:
-                self.process = subprocess.Popen(
-                    [sys.executable, *_interpreter_flags(), "-"], stdin=subprocess.PIPE, stdout=log, stderr=log,
-                    start_new_session=True, pass_fds=(requests_read, answers_write),
-                    env={**_neutral(os.environ), **(environment or {})})
-                with self.process.stdin as stdin:
-                    stdin.write(program.encode())
+                forked = nursery and nursery.fork(role, requests_read, answers_write, log.fileno())
+                self.process = forked or _started(role, requests_read, answers_write, log)
         finally:
             os.close(requests_read)
             os.close(answers_write)
@@ -170,6 +168,23 @@ class Worker:
     def _forged(self) -> WorkerForged:
         self.close()
         return WorkerForged("the result channel carried bytes that the harness did not write", self.log_tail())
+
+
+def start_nursery(folder: Path, modules: Sequence[str] = ()) -> Nursery:
+    """Starts the process that workers of this one can be forked from; it imports in the meantime."""
+    adopt_orphans()
+    return Nursery(folder, _interpreter_flags(), _neutral(os.environ), modules)
+
+
+def _started(role: str, requests: int, answers: int, log: BinaryIO) -> subprocess.Popen:
+    program = BOOTSTRAP.format(scripts=str(Path(__file__).resolve().parents[1]), role=role, requests=requests,
+                               answers=answers)
+    process = subprocess.Popen([sys.executable, *_interpreter_flags(), "-"], stdin=subprocess.PIPE, stdout=log,
+                               stderr=log, start_new_session=True, pass_fds=(requests, answers),
+                               env=_neutral(os.environ))
+    with process.stdin as stdin:
+        stdin.write(program.encode())
+    return process
 
 
 def run_tree(command: list[str], timeout: float,
