@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
+
+# Before PyTorch is imported here or in a child: OpenMP threads that spin at a barrier hold up those they wait for.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 TIERS = ("cpu", "compile", "gpu")
 

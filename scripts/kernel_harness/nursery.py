@@ -23,6 +23,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from .child import yielding_threads
+
 START_SECONDS = 120  # in which its imports must be over
 MESSAGE_BYTES = 4096
 # As that of a worker (worker.py): nothing in the process says what it is.
@@ -102,9 +104,10 @@ class Forked:
 def serve(scripts: str, modules: Sequence[str], channel: int) -> None:
     """The nursery's own side: import, then fork a worker for each message, until the judge is gone."""
     gc.disable()  # as in child.py
-    for name in ("kernel_harness.candidate", "kernel_harness.oracle", *modules):
-        with contextlib.suppress(ImportError):  # the kernel file's own import says it better
-            importlib.import_module(name)
+    with yielding_threads():
+        for name in ("kernel_harness.candidate", "kernel_harness.oracle", *modules):
+            with contextlib.suppress(ImportError):  # the kernel file's own import says it better
+                importlib.import_module(name)
     gc.freeze()
     with socket.socket(fileno=channel) as judge:
         while True:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from . import lanes, startup, worker
+from .child import yielding_threads
 from .cli import UsageError
 from .contract import ContractError, read_source
 from .outcome import Outcome, Settings, Stop
@@ -47,15 +48,16 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
         read_source(settings.reference)
     worker.adopt_orphans()
     outcome = Outcome(settings)
+    progress = outcome.timed(progress)
     folder = Path(tempfile.mkdtemp(prefix="torch_", dir=startup.memory_folder()))
     try:
         with contextlib.closing(worker.start_nursery(folder, startup.common_imports(settings))) as nursery:
-            outcome.timed(progress)("importing PyTorch")
-            from . import trials  # noqa: F401 - here, while the nursery imports it
+            progress("importing PyTorch")
+            with yielding_threads():
+                from . import trials  # noqa: F401 - here, while the nursery imports it
 
-            with contextlib.closing(
-                Judge(settings, outcome, folder / "first", outcome.timed(progress), nursery)
-            ) as judge, contextlib.suppress(Stop):
+            judge = Judge(settings, outcome, folder / "first", progress, nursery)
+            with contextlib.closing(judge), contextlib.suppress(Stop):
                 judge.run()
     finally:
         worker.kill_orphans()

@@ -104,3 +104,19 @@ def test_nothing_lives_on_when_it_is_closed(tmp_path):
     time.sleep(0.05)
 
     assert not worker.descendants(os.getpid())
+
+
+@pytest.mark.parametrize("forked", [True, False])
+def test_openmp_threads_of_a_worker_yield_and_its_environment_does_not_say_so(tmp_path, monkeypatch, forked):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("OMP_DISPLAY_ENV", "true")  # libgomp prints what it has read
+    nursery = worker.start_nursery(tmp_path)
+    path = file(tmp_path, f"""import os
+open({str(tmp_path / "seen")!r}, "w").write(str("OMP_WAIT_POLICY" in os.environ))""")
+    with worker.Worker("oracle", tmp_path, nursery if forked else None) as child:
+        load(child, path)
+        said = (tmp_path / "nursery.log").read_text() if forked else child.log_tail()
+    nursery.close()
+
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in said
+    assert (tmp_path / "seen").read_text() == "False"
