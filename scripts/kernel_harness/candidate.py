@@ -113,7 +113,7 @@ def call(
             poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
-            around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu and poison == "large" else None
+            around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
             with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
                 with Witness(arguments) if witness else contextlib.nullcontext() as seen:

@@ -22,6 +22,21 @@ def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return specials(x, generator, (math.nan,))
 
 
+def infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Infinities at a few random places."""
+    return specials(x, generator, (math.inf,)) if math.isinf(x.new_tensor(math.inf).item()) else x
+
+
+def minus_infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return specials(x, generator, (-math.inf,)) if math.isinf(x.new_tensor(math.inf).item()) else x
+
+
+def large(x: torch.Tensor, _generator: torch.Generator) -> torch.Tensor:
+    """Each infinity a number that is large, and whose square is finite."""
+    most = torch.finfo(x.dtype).max ** 0.5 / 2
+    return x.double().nan_to_num(math.nan, most, -most).to(x.dtype)
+
+
 def _narrowed(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """In ``dtype``, every NaN positive: PyTorch's vector code makes 0xFFFF of one for bfloat16, and to a GPU's sorts
     that is the least of all numbers."""

@@ -91,6 +91,8 @@ class ValueTrials(RuleBreakers):
             first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
         )
         self._nans(first)
+        for change in (nonfinite.infinities, nonfinite.minus_infinities):
+            self._infinities(first, change)
         self._signs(first)
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
@@ -145,6 +147,24 @@ class ValueTrials(RuleBreakers):
         if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
             seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
             self.outcome.add("other-values", seen, self.case)
+
+    def _infinities(self, first: Bundle, change) -> None:
+        """A reference that is finite where an input is infinite, and something else where it is merely large, is about
+        infinity: there the kernel must be right, too. (Where it nears a limit, as a sigmoid does, it is not.)"""
+        new, moved = self._varied(first, change)
+        if not moved or self.case_failed():
+            return
+        large, _ = self._varied(new, nonfinite.large)
+        try:
+            expected, limit = (self._reference(bundle, "infinities", roundings=True) for bundle in (new, large))
+        except ContractError:
+            return
+        if not finite(expected) or all(c.passed for c in self._compared(expected["native"], limit)):
+            return
+        reply = self._call("infinities at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if self._failed_quietly(reply, expected):
+            seen = "Where inputs are infinite the reference is finite by a rule of its own, and the result is wrong"
+            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
 
     def _ties(self, first: Bundle) -> None:
         """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""
