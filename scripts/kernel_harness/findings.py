@@ -70,6 +70,11 @@ EXPLANATIONS = {
         "{seen} The reference must be an independent PyTorch computation; give one with --reference OTHER.py.",
     ),
     "tampering": (CHEAT, "{seen} A kernel file must leave the functions that others rely on alone."),
+    "edited": (
+        UNDECIDED,
+        "{seen} No verdict stands on a file that changes: if you edited it meanwhile, run again, and verify a copy "
+        "while you go on; a kernel must not write to its own file.",
+    ),
     "files": (CHEAT, "{seen} A kernel file must not change files that the verdict rests on."),
     "state": (CHEAT, "{seen} Restore global settings before kernel_fn returns (use torch's context managers)."),
     "forged-channel": (CHEAT, "{seen} Only the harness writes results; print to stdout or stderr instead."),

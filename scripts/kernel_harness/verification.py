@@ -357,8 +357,12 @@ class Judge:
     def _tampering(self, when: str, facts: dict, case: str = "") -> None:
         if facts.get("replaced"):
             self.outcome.add("tampering", f"Replaced {when}: {', '.join(facts['replaced'][:5])}.", case)
-        if facts.get("changed_files"):
-            self.outcome.add("files", f"Changed on disk {when}: {', '.join(facts['changed_files'][:3])}.", case)
+        changed = facts.get("changed_files", ())
+        judged = [str(path.expanduser().absolute()) for path in (self.settings.kernel, self.settings.reference) if path]
+        if others := [path for path in changed if path not in judged]:
+            self.outcome.add("files", f"Changed on disk {when}: {', '.join(others[:3])}.", case)
+        elif changed:
+            self.outcome.add("edited", f"Changed on disk {when}: {', '.join(changed)}.")
         hooks = [name for name in facts.get("process", ()) if name in HOOKS]
         if hooks:
             self.outcome.add("tampering", f"Changed and left so {when}: {' and '.join(hooks)}.", case)

@@ -122,6 +122,15 @@ def test_exit_code_and_reason(kernel, change, code, check):
         assert "kernel_harness" not in run.stderr
 
 
+def test_a_file_that_changes_meanwhile_is_undecided_once_and_no_cheat(kernel):
+    appends = "open(__file__, 'a').write('# edited\\n') and torch.clamp_min(x, 0)"
+    text = RELU.replace("torch.clamp_min(x, 0)", appends) + "TEST_CASES = {'a': {'n': 7}, 'b': {'n': 9}}\n"
+    run = verify(kernel(text), "--level", "quick", "--format", "json")
+
+    assert run.returncode == 6, run.stdout + run.stderr
+    assert reasons(run) == ["edited"]
+
+
 def test_a_wrong_result_shows_place_values_and_count(kernel):
     run = verify(
         kernel(RELU.replace("return torch.clamp_min(x, 0)", "out = torch.clamp_min(x, 0); out[992:] += 1; return out")),
