@@ -37,7 +37,7 @@ EXPLANATIONS = {
     "other-values": (
         WRONG,
         "{seen} The kernel is right on get_inputs' own values only. If it needs inputs of a special "
-        "form, reference_fn must need it too, or kernel_fn must raise ValueError.",
+        "form (a sign, a range), let reference_fn raise ValueError for others: they are left out then.",
     ),
     "many-calls": (
         WRONG,

@@ -20,7 +20,7 @@ HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one m
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
-WARPED = "differ from get_inputs' by 5 to 35 %"
+WARPED = "differ from get_inputs' by 5 to 35 % (a tensor of one value: by up to its size, zeros by up to 1)"
 CHANGED = {
     variations.warp: WARPED,
     variations.flip: "differ from get_inputs' in the sign of one in 128",
