@@ -112,6 +112,15 @@ def histogram(block):
     return count, torch.bincount(x, minlength=7)
 
 
+def weighted_state(block):
+    import torch
+
+    k, v = (torch.randn(block.TOKENS, block.DIM).to(torch.bfloat16) for _ in range(2))
+    weight, out = torch.rand(block.TOKENS), torch.empty(block.DIM, block.DIM)
+    compile_for_torch(block, *block.fakes)(k, v, weight, out)
+    return out, (k.float() * weight[:, None]).to(k.dtype).double().T @ v.double()
+
+
 def transpose(block):
     import torch
 
@@ -253,6 +262,7 @@ RUNS = {
     ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
     ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
     ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
+    ("linear-attention", "state_kernel", "sm_90a"): weighted_state,
     ("lowering", "scale_kernel", "sm_90a"): scale_by_two,
     ("types", "Float8E4M3FN", "sm_90a"): to_fp8,
     ("gather-scatter", "gather_kernel", "sm_90a"): gather,
