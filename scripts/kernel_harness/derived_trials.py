@@ -59,7 +59,7 @@ class _DerivedTrial(CaseTrials):
         self.base, self.output_nbytes = expected, [span.nbytes for span in expected["native"].bundle.spans]
         reply = self._ask_other(other, self._working_copy(first).bundle, "a", poison="nan")
         if reply is None:
-            self.outcome.note(f"[{self.case}] kernel_fn gives no result")
+            self.outcome.note(f"[{self.case}] kernel_fn gives no result: {self.error[:160]}")
         elif self._failed_quietly(reply, expected):
             self.outcome.add(check, f"{self._worst(reply, expected)}.", self.case)
         self.judge.remove_files()

@@ -292,3 +292,23 @@ def test_a_result_in_the_inputs_memory_repeats_bit_for_bit(kernel):
 
     assert run.returncode == 0, run.stdout
     assert "repeatable" not in run.stdout
+
+
+def test_a_size_between_that_is_refused_is_noted_with_the_reason(kernel):
+    run = verify(kernel("""
+        import torch
+
+        TEST_CASES = {"a": {"n": 64}, "b": {"n": 512}}
+        reference_fn = torch.relu
+
+        def kernel_fn(x):
+            if len(x) not in (64, 512, 1000):
+                raise ValueError("a length of the cases")
+            return torch.clamp_min(x, 0)
+
+        def get_inputs(n=1000):
+            return [torch.randn(n)]
+        """))
+
+    assert run.returncode == 0, run.stdout
+    assert "kernel_fn gives no result: ValueError: a length of the cases" in run.stdout
