@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .contract import ContractError
@@ -65,19 +66,49 @@ def positive(kind: type = int) -> Callable[[str], float]:
     return convert
 
 
+class _Ended(KeyboardInterrupt):
+    """Another process asks this one to end; ``args`` is the signal's number."""
+
+
+@contextlib.contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the script as Ctrl-C does: it still kills its workers and removes their folders.
+
+    ``timeout`` and schedulers send SIGTERM. Left to its default, it would leave behind whatever a kernel file has
+    started, and gigabytes of tensors in /dev/shm.
+    """
+
+    def end(number, _frame):
+        signal.signal(number, signal.SIG_IGN)  # `timeout` sends it twice; the second must not stop the cleaning up
+        raise _Ended(number)
+
+    default = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]  # nohup ignores one
+    for number in default:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in default:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def run(main: Callable[[], ExitCode]) -> int:
     """Run ``main`` and turn what it raises into one sentence on stderr and the right exit code.
 
     An unexpected exception keeps its traceback, under a sentence that says that it is a defect of the script.
     """
     try:
-        return int(main())
+        with _cleaning_up():
+            return int(main())
     except UsageError as error:
         return _fail(ExitCode.USAGE, str(error))
     except ContractError as error:
         return _fail(ExitCode.CONTRACT, str(error), error.detail)
     except UndecidedError as error:
         return _fail(ExitCode.UNDECIDED, str(error))
+    except _Ended as error:
+        print(f"ended by {signal.Signals(*error.args).name}", file=sys.stderr)
+        return 128 + error.args[0]
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 128 + signal.SIGINT

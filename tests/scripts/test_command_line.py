@@ -1,0 +1,82 @@
+"""What all scripts share, from outside: how they end when told to."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+pytestmark = pytest.mark.cpu
+
+# Says where the log of its process is, which lies in the script's temporary folder, and which process it started.
+NEVER_ENDS = """
+import os, pathlib, subprocess, time
+import torch
+
+TUNING_SPACE = {"block": [1, 2]}
+
+def kernel_fn(x, block=1):
+    log = os.readlink("/proc/self/fd/1")
+    sleeper = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    note = pathlib.Path(__file__).with_name("note")
+    note.with_suffix(".part").write_text(f"{sleeper.pid} {log}")
+    note.with_suffix(".part").rename(note)
+    time.sleep(600)
+
+def reference_fn(x, **_):
+    return x
+
+def get_inputs():
+    return [torch.randn(100)]
+"""
+
+
+def eventually(holds, seconds):
+    limit = time.monotonic() + seconds
+    while not (answer := holds()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    return answer
+
+
+def ended(pid):
+    """Is the process gone, or a zombie that waits for whoever adopted it?"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize(("script", "number"), [
+    ("verify_kernel", signal.SIGTERM), ("verify_kernel", signal.SIGHUP), ("verify_kernel", signal.SIGINT),
+    ("inspect_kernel", signal.SIGTERM), ("benchmark_kernel", signal.SIGTERM), ("tune_kernel", signal.SIGTERM),
+])  # fmt: skip
+def test_a_script_that_is_told_to_end_leaves_nothing_behind(script, number, tmp_path):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(NEVER_ENDS)
+    process = subprocess.Popen([sys.executable, SCRIPTS / f"{script}.py", kernel], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+    try:
+        assert eventually((tmp_path / "note").exists, 120), process.stderr.read()
+        sleeper, log = (tmp_path / "note").read_text().split()
+        assert Path(log).exists()
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+
+        assert (process.returncode, said.count("\n")) == (128 + number, 1), said
+        assert eventually(lambda: ended(sleeper), 5)
+        assert not Path(log).parent.exists()
+    finally:
+        process.kill()
+
+
+def test_a_signal_that_the_caller_ignores_stays_ignored():
+    code = ("import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from kernel_harness import cli; "
+            "raise SystemExit(cli.run(lambda: os.kill(os.getpid(), signal.SIGHUP) or 0))")  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, timeout=60)
+
+    assert done.returncode == 0
