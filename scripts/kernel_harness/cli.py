@@ -44,13 +44,20 @@ def check_output(output: Path | None) -> None:
     """UsageError before any work when the -o file could not be written at the end."""
     if output is None:
         return
-    folder = output.expanduser().absolute().parent
-    if output.is_dir():
-        raise UsageError(f"-o {output} is a folder; name a file in it")
-    if not folder.is_dir():
-        raise UsageError(f"-o {output}: there is no folder {folder}; create it first")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"-o {output}: the folder {folder} is not writable")
+    try:
+        path = output.expanduser().resolve()  # through a link, as report.emit() writes
+        if path.is_dir():
+            raise UsageError(f"-o {output} is a folder; name a file in it")
+        if path.suffix == ".py":
+            raise UsageError(f"-o {output}: JSON would take the place of a Python file; name another file")
+        if path.exists() and not path.is_file():
+            return  # a device or a pipe, /dev/stdout for one: its folder need not be writable
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"-o {output} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+    if not path.parent.is_dir():
+        raise UsageError(f"-o {output}: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"-o {output}: the folder {path.parent} is not writable")
 
 
 def positive(kind: type = int) -> Callable[[str], float]:

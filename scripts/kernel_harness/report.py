@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .cli import UsageError
 from .verdict import ExitCode
 
 
@@ -43,9 +44,11 @@ class Report:
 
 
 def emit(report: Report, format: str = "auto", output: Path | None = None) -> ExitCode:
-    """Write ``report`` to stdout in ``format`` and, as JSON, to ``output``; returns the report's exit code."""
-    if output is not None:
-        _replace(output.expanduser(), _json(report) + "\n")
+    """Write ``report`` to stdout in ``format`` and, as JSON, to ``output``; returns the report's exit code.
+
+    Raises UsageError when ``output`` cannot be written, but not before stdout has the report.
+    """
+    unwritten = _write(output.expanduser(), _json(report) + "\n") if output is not None else ""
     chosen = format
     if format == "auto":
         chosen = "table" if sys.stdout.isatty() and _rich_is_there() else "plain"
@@ -59,6 +62,8 @@ def emit(report: Report, format: str = "auto", output: Path | None = None) -> Ex
     else:
         _print_table(report)
     sys.stdout.flush()
+    if unwritten:
+        raise UsageError(f"-o {output} could not be written: {unwritten}")
     return report.exit_code
 
 
@@ -124,14 +129,25 @@ def _finite(value):
     return value
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write through a temporary file beside ``path``: a failure leaves what was there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+def _write(path: Path, text: str) -> str:
+    """Write through a temporary file beside ``path``, so that a failure leaves what was there; why it failed, or "".
+
+    A link stays one, and a device or a pipe is written to: renaming a file onto /dev/null would take it from everyone.
+    """
     try:
-        temporary.write_text(text)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        if path.exists() and not path.is_file():
+            path.write_text(text)
+            return ""
+        path = path.resolve()
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            temporary.write_text(text)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def number(value: float) -> str:

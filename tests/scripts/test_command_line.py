@@ -1,6 +1,8 @@
-"""What all scripts share, from outside: how they end when told to."""
+"""What all scripts share, from outside: how they end when told to, and where -o writes."""
 
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -80,3 +82,55 @@ def test_a_signal_that_the_caller_ignores_stays_ignored():
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SCRIPTS)}, timeout=60)
 
     assert done.returncode == 0
+
+
+def look_up(*arguments, **keywords):
+    return subprocess.run([sys.executable, SCRIPTS / "find_example.py", "--op", "mla", *arguments],
+                          capture_output=True, text=True, timeout=60, **keywords)  # fmt: skip
+
+
+def test_an_output_that_is_a_device_is_written_to_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        done = look_up("-o", pipe)
+
+        assert done.returncode == 0, done.stderr
+        assert json.load(reader)["tool"] == "find_example"
+    assert pipe.is_fifo()
+
+
+def test_an_output_that_is_a_link_is_written_through(tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "there" / "result.json")
+
+    assert look_up("-o", link).returncode == 0
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "there" / "result.json").read_text())["exit_code"] == 0
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("kernel.py", "JSON would take the place of a Python file"),
+    ("n" * 300, "File name too long"),
+    ("loop", "loop"),
+])  # fmt: skip
+def test_an_output_that_must_not_be_written_is_refused_before_any_work(name, says, tmp_path):
+    (tmp_path / "kernel.py").write_text("precious")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    done = look_up("-o", tmp_path / name)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "kernel.py").read_text() == "precious"
+
+
+def test_a_report_whose_output_has_no_room_is_printed_all_the_same(tmp_path):
+    out = tmp_path / "result.json"
+    out.write_text("precious")
+    done = look_up("-o", out, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+
+    assert (done.returncode, done.stderr) == (2, f"error: -o {out} could not be written: File too large\n")
+    assert done.stdout.splitlines()[-1].startswith("VERDICT verdict=FOUND")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "precious")]
