@@ -57,7 +57,7 @@ def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) ->
             if unknown:
                 raise UsageError(f"--case {unknown[0]}: no such case; {settings.file} has "
                                  f"{', '.join(loaded['bench_cases'])}")
-            path = settings.journal or settings.file.with_suffix(".tuning.jsonl")
+            path = (settings.journal or settings.file.with_suffix(".tuning.jsonl")).expanduser()
             journal = Journal(path, _identity(loaded["sha256"]))
             tuner = _Tuner(settings, arena, journal, loaded["tolerance"], progress)
             cases = [tuner.case(name, space) for name in settings.cases or loaded["bench_cases"]]

@@ -12,6 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .cli import UsageError
+
+START = b'{"identity": '  # of each line
+
 
 @dataclass
 class Progress:
@@ -33,19 +37,29 @@ class Journal:
         self._known: dict[tuple[str, str], Progress] = {}
         self._finished: set[str] = set()
         self.resumed = 0
-        if path.exists():
-            self._cut_half_line()
-            for line in path.read_text().splitlines():
-                self._take(json.loads(line))
-        self._file = open(path, "a")   # noqa: SIM115, open for as long as the journal lives
+        try:
+            self._file = open(path, "a+b")   # noqa: SIM115, open for as long as the journal lives
+        except OSError as error:
+            raise UsageError(f"the journal {path} cannot be written: {error.strerror}") from None
+        self._take_over()
 
-    def _cut_half_line(self) -> None:
-        """A kill in the middle of a write leaves a line without its end."""
-        data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            with open(self.path, "r+b") as handle:
-                handle.truncate(whole)
+    def _take_over(self) -> None:
+        """Read what is there, and cut off the half line that a kill in the middle of a write leaves.
+
+        A file that is no journal stays as it is: --journal may name anything.
+        """
+        self._file.seek(0)
+        *lines, half = self._file.read().split(b"\n")
+        try:
+            records = [json.loads(line) for line in lines]
+        except ValueError:
+            records = [None]
+        is_half = half[: len(START)] == START[: len(half)]
+        if not is_half or not all(isinstance(record, dict) and "identity" in record for record in records):
+            raise UsageError(f"{self.path} is no journal of tune_kernel.py: name another file with --journal")
+        self._file.truncate(sum(len(line) + 1 for line in lines))
+        for record in records:
+            self._take(record)
 
     def of(self, case: str, config: Mapping) -> Progress:
         """What is known of ``config`` in ``case``."""
@@ -64,7 +78,7 @@ class Journal:
         self._append({"identity": self.identity, "case": case, "config": dict(config), **facts})
 
     def _append(self, record: dict) -> None:
-        self._file.write(json.dumps(record) + "\n")
+        self._file.write(json.dumps(record).encode() + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
         self._apply(record)

@@ -208,6 +208,22 @@ def test_journal_of_another_version_of_the_kernel_counts_for_nothing(tmp_path):
     assert other.resumed == 0
 
 
+@pytest.mark.parametrize(
+    "text", ["notes\n", "notes without an end", '{"schema": 1}\n', "[1]\n", "\n", "import torch\nx = 1"]
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(text, tmp_path):
+    path = tmp_path / "notes"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="is no journal"):
+        Journal(path, {"kernel": "ab"})
+    assert path.read_text() == text
+
+
+def test_a_folder_is_no_journal(tmp_path):
+    with pytest.raises(UsageError, match="Is a directory"):
+        Journal(tmp_path, {"kernel": "ab"})
+
+
 def test_winner_and_text_to_paste():
     from kernel_harness.tuning_journal import Progress
 
