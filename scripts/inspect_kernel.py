@@ -29,7 +29,8 @@ def parse(argv: list[str] | None):
     parser = cli.parser(__doc__)
     parser.add_argument("kernel", type=Path, metavar="KERNEL.py")
     parser.add_argument(
-        "--arch", nargs="+", default=[], metavar="ARCH", help="compile targets (default: the file's ARCHS)"
+        "--arch", nargs="+", type=cli.arch, default=[], metavar="ARCH",
+        help="compile targets (default: the file's ARCHS)",
     )
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -49,7 +50,6 @@ def parse(argv: list[str] | None):
 def main(argv: list[str] | None = None) -> ExitCode:
     options = parse(argv)
     cli.check_output(options.output)
-    archs = contract.check_archs(options.arch, "--arch") if options.arch else ()
     for path in filter(None, (options.kernel, options.diff)):
         contract.read_source(path)
     if options.source and options.source.exists() and not options.source.is_dir():
@@ -59,9 +59,9 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cases = () if options.all_cases else tuple(options.case) or capture.FIRST
     progress = report.Progress()
     try:
-        result = inspection.inspect(options.kernel, archs, cases, options.timeout, options.source, progress.step)
+        result = inspection.inspect(options.kernel, options.arch, cases, options.timeout, options.source, progress.step)
         if options.diff:
-            other = inspection.inspect(options.diff, archs, cases, options.timeout, None, progress.step)
+            other = inspection.inspect(options.diff, options.arch, cases, options.timeout, None, progress.step)
             difference = inspection.compare(result, other)
             compared = result.document["kernels"] and other.document["kernels"] and not difference.rows
             same = [f"no fact of {options.kernel.name} differs from {options.diff.name}'s"] if compared else []

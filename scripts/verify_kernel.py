@@ -40,7 +40,9 @@ def parse(argv: list[str] | None):
         help="seconds for each step of the file's own code (default 120)",
     )
     parser.add_argument("--compile-only", action="store_true", help="compile and check EXPECT, run nothing")
-    parser.add_argument("--arch", nargs="+", default=[], metavar="ARCH", help="compile targets, for example sm_90a")
+    parser.add_argument(
+        "--arch", nargs="+", type=cli.arch, default=[], metavar="ARCH", help="compile targets, for example sm_90a"
+    )
     parser.add_argument("--simulate", action="store_true", help="compile, then run small cases in the PTX simulator")
     parser.add_argument(
         "--multiprocessors",

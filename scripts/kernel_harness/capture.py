@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import compile_errors, contract
+from .cli import UsageError
 from .verdict import ExitCode
 from .worker import Worker, WorkerError, WorkerTimeout
 
@@ -101,7 +102,7 @@ def compile_file(
 def capture(
     path: str | Path, arches: Sequence[str] = (), cases=None, timeout: float = 120.0, progress=lambda text: None
 ):
-    """Yield a Captured for each arch. Raises ContractError, and CaptureError when the child dies or takes too long."""
+    """Yield a Captured for each arch. Raises ContractError, UsageError and CaptureError."""
     path = Path(path).expanduser().absolute()
     _, tree = contract.read_source(path)
     wanted, done = tuple(arches) or _literal_archs(tree), {}
@@ -131,9 +132,7 @@ def _capture(path: Path, arch: str, cases, timeout: float) -> Captured:
         known = list(dict.fromkeys(described["cases"] + described["bench_cases"]))
         unknown = [case for case in chosen if case not in known]
         if unknown:
-            raise contract.ContractError(
-                f"{path}: there is no case {unknown[0]!r}; its cases are {', '.join(known)}"
-            )
+            raise UsageError(f"--case {unknown[0]}: the file has the cases {', '.join(known)}")
         kernels: dict[str, list[CompiledKernel]] = {}
         problems = []
         for case in chosen:
@@ -217,12 +216,13 @@ def _error(problem: dict, path: Path, arch: str, case: str) -> CaptureError:
 
 
 def _literal_archs(tree: ast.Module) -> tuple[str, ...]:
-    """ARCHS where the file spells it out, so that it need not be loaded to know them."""
+    """ARCHS where the file spells it out, so that it need not be loaded to know them; () where that is no such list."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "ARCHS" for t in node.targets):
             try:
                 value = ast.literal_eval(node.value)
             except ValueError:
                 return ()
-            return (value,) if isinstance(value, str) else tuple(value)
+            value = (value,) if isinstance(value, str) else value
+            return tuple(value) if isinstance(value, (list, tuple)) and set(map(type, value)) == {str} else ()
     return ()

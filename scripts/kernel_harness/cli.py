@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .contract import ContractError
+from .contract import KNOWN_ARCHS, ContractError
 from .verdict import ExitCode, epilog
 
 FORMATS = ("auto", "table", "plain", "json")
@@ -97,6 +97,13 @@ def _cleaning_up() -> Iterator[None]:
     finally:
         for number in default:
             signal.signal(number, signal.SIG_DFL)
+
+
+def arch(text: str) -> str:
+    """An argparse type: a compile target."""
+    if text not in KNOWN_ARCHS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no compile target; known are {', '.join(KNOWN_ARCHS)}")
+    return text
 
 
 def run(main: Callable[[], ExitCode]) -> int:

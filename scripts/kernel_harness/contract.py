@@ -226,7 +226,12 @@ def _tuning_space(path: Path, module: ModuleType) -> dict[str, list]:
 
 def _archs(path: Path, module: ModuleType) -> tuple[str, ...]:
     archs = getattr(module, "ARCHS", DEFAULT_ARCHS)
-    archs = (archs,) if isinstance(archs, str) else tuple(archs)
+    try:
+        archs = (archs,) if isinstance(archs, str) else tuple(archs)
+    except TypeError:
+        archs = ()
+    if not archs:
+        raise ContractError(f"{path}: ARCHS must name compile targets, for example ('sm_90a',), or be left out")
     return check_archs(archs, f"{path}: ARCHS")
 
 

@@ -19,7 +19,7 @@ SLOWER = 5  # times as long as a GPU may take, a call in the simulator may take
 
 def run(options) -> ExitCode:
     """Verify as the command line asks and print the report."""
-    archs = contract.check_archs(options.arch, "--arch") if options.arch else ()
+    archs = tuple(options.arch)
     for name in ("rtol", "atol"):
         value = getattr(options, name)
         if value is not None and not (value >= 0 and math.isfinite(value)):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kernel_harness import capture, inspection
+from kernel_harness.cli import UsageError
 from kernel_harness.contract import ContractError
 from kernel_harness.verdict import ExitCode
 
@@ -141,9 +142,19 @@ def test_without_nvdisasm_expect_is_undecided(monkeypatch):
 
 
 @compiles
-def test_an_unknown_case_is_a_contract_error():
-    with pytest.raises(ContractError, match="there is no case 'large'; its cases are default"):
+def test_an_unknown_case_is_a_mistake_of_usage():
+    with pytest.raises(UsageError, match="--case large: the file has the cases default"):
         capture.compile_file(FILES / "plain_torch.py", ["sm_90a"], ["large"])
+
+
+@compiles
+@pytest.mark.parametrize("archs", ["5", "None", "()", "[['sm_90a']]"])
+def test_archs_that_are_no_names_are_a_contract_error(archs, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text((FILES / "plain_torch.py").read_text() + f"\nARCHS = {archs}\n")
+
+    with pytest.raises(ContractError, match="ARCHS"):
+        capture.compile_file(path)
 
 
 @pytest.mark.cpu

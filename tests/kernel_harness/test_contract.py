@@ -38,6 +38,8 @@ def test_loads_a_file_with_its_cases_and_defaults(tmp_path):
     (GOOD + "TOLERANCE = {'rtol': -1}\n", "TOLERANCE must be"),
     (GOOD + "MUTATES = (-1,)\n", "MUTATES must hold indices"),
     (GOOD + "ARCHS = ('h100',)\n", "'h100' is no compile target"),
+    (GOOD + "ARCHS = 5\n", "ARCHS must name compile targets"),
+    (GOOD + "ARCHS = []\n", "ARCHS must name compile targets"),
     (b"\xff\xfe\x00binary", "is not Python source"),
     (b"x = 1\x00", "is not Python source"),
 ])

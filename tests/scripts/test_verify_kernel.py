@@ -194,10 +194,11 @@ def test_an_output_file_survives_a_failure(kernel, tmp_path):
     ("arguments", "code", "text"),
     [
         (["--case", "nope"], 2, "has the cases default"),
+        (["--case", "nope", "--compile-only"], 2, "has the cases default"),
         (["--rtol", "-1"], 2, "zero or more"),
         (["--timeout", "0"], 2, "positive"),
         (["-o", "/nowhere/x.json"], 2, "there is no folder"),
-        (["--arch", "h100"], 3, "no compile target"),
+        (["--arch", "h100"], 2, "no compile target"),
         (["--level", "extreme"], 2, "invalid choice"),
     ],
 )
