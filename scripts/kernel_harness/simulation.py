@@ -19,15 +19,16 @@ def possible() -> str:
     return "" if find_spec("numpy") else "the simulator needs numpy: pip install numpy"
 
 
-def contexts(arch: str, multiprocessors: int | None = None) -> Callable:
+def contexts(arch: str, multiprocessors: int | None = None, folder: str | None = None) -> Callable:
     """A factory of contexts in which torch claims a CUDA device and launches run in the simulator.
 
-    multiprocessors: as many as that device claims to have, those of an H100 or H200 by default.
+    multiprocessors: as many as that device claims to have, those of an H100 or H200 by default. folder: the caller's,
+    for what the DSL writes.
     Call it before anything imports cutlass: the DSL reads its target when it is imported.
     """
     from .simulator import driver
 
-    driver.prepare(arch)
+    driver.prepare(arch, folder)
     # One for the process: what was compiled for a device launches on it ever after.
     device = driver.SimulatedDevice(registers_of=_registers, multiprocessors=multiprocessors)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -228,7 +229,9 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     if not reason:
         # A deadlock is found as one there: time says only that the simulator is slow.
         device = {"arch": arch, "multiprocessors": options.multiprocessors}
-        simulated = verify(replace(settings, simulate=device, timeout=SLOWER * settings.timeout), progress.step)
+        with tempfile.TemporaryDirectory(prefix="simulated-") as folder:  # its users are killed, and remove nothing
+            simulate = {**device, "folder": folder}
+            simulated = verify(replace(settings, simulate=simulate, timeout=SLOWER * settings.timeout), progress.step)
         progress.close()
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})

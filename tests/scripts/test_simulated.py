@@ -1,5 +1,7 @@
 """verify_kernel.py without a GPU: small cases run in the simulator, and a wrong kernel is found there."""
 
+import getpass
+import os
 import re
 import shutil
 import subprocess
@@ -30,21 +32,26 @@ def changed(source: str, changes: dict[str, str]) -> str:
     return source
 
 
-def verify(path, *options):
+def verify(path, *options, **where):
     script = str(ROOT / "scripts/verify_kernel.py")
     command = [sys.executable, script, str(path), "--level", "quick", "--arch", "sm_90a", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, **where)
 
 
-def test_a_right_kernel_is_simulated(first_kernel, tmp_path):
-    path = tmp_path / "first.py"
+def test_a_right_kernel_is_simulated_and_leaves_nothing_behind(first_kernel, tmp_path):
+    path, here, temporary = tmp_path / "first.py", tmp_path / "here", tmp_path / "temporary"
     path.write_text(first_kernel)
+    here.mkdir()
+    temporary.mkdir()
 
-    run = verify(path)
+    run = verify(path, cwd=here, env={**os.environ, "TMPDIR": str(temporary)})
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
     assert "simulated=sm_90a" in run.stdout
+    caches = {getpass.getuser(), f"torchinductor_{getpass.getuser()}"}  # CuTe DSL's and PyTorch's, made once
+    assert {path.name for path in temporary.iterdir()} <= caches
+    assert not list(here.iterdir())
 
 
 def test_large_cases_are_shrunk(first_kernel, tmp_path):

@@ -10,10 +10,12 @@ Inside the context torch says "cuda" where it holds CPU tensors, so that code wh
 Compiled functions that were made in the context stay redirected.
 """
 
+import atexit
 import contextlib
 import ctypes
 import importlib.util
 import os
+import shutil
 import sys
 import tempfile
 import weakref
@@ -28,13 +30,18 @@ from .simulate import WAVE_LANES, simulate
 _TARGETS = {"sm_80": (8, 0), "sm_90": (9, 0), "sm_90a": (9, 0), "sm_100a": (10, 0), "sm_120a": (12, 0)}
 
 
-def prepare(arch):
-    """Sets the environment that CuTe DSL reads when it is imported: target, line information, PTX kept."""
+def prepare(arch, folder=None):
+    """Sets the environment that CuTe DSL reads when it is imported: target, line information, PTX kept.
+
+    The PTX lies in a folder of its own until the process exits, or in `folder` until the caller removes that: a process
+    that may be killed removes nothing.
+    """
     if "cutlass" in sys.modules:
         raise SimulationError(
             "import kernel_harness.simulator.driver and call prepare() before anything imports cutlass"
         )
-    directory = tempfile.mkdtemp(prefix="simulated-ptx-")
+    directory = tempfile.mkdtemp(prefix="simulated-ptx-", dir=folder)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     os.environ |= {
         "CUTE_DSL_ARCH": arch,
         "CUTE_DSL_LINEINFO": "1",
