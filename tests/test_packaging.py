@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,37 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = "cute-dsl-kernels"
 MANIFESTS = (".claude-plugin/plugin.json", ".cursor-plugin/plugin.json")
 ISOLATED = [(), ("-I",), *([("-P",)] if sys.version_info >= (3, 11) else [])]
+
+
+# What belongs at the top. Compiled files got in here once: CuTe DSL writes them into the current folder.
+TOP = {
+    ".ci", ".claude-plugin", ".cursor-plugin", ".gitignore", "AGENTS.md", "CHANGELOG.md", "CLAUDE.md", "LICENSE",
+    "Makefile", "README.md", "SECURITY.md", "SKILL.md", "agents", "evals", "examples", "pyproject.toml", "references",
+    "results", "scripts", "templates", "tests",
+}  # fmt: skip
+
+
+def git(*arguments):
+    """The finished command in this checkout; a skipped test where there is none."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("no checkout")
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.cpu
+def test_the_top_of_the_repository_holds_what_it_should():
+    tracked = git("ls-files", "-z").stdout.split("\0")
+
+    assert {name.partition("/")[0] for name in tracked if name} == TOP
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("name", [
+    "cutlass_launch.sm_90a.cubin", "cutlass_launch.sass", "x.ptx", "examples/x.mlir", "templates/x.tuning.jsonl",
+    "eval-runs/calls.jsonl",
+])  # fmt: skip
+def test_what_a_compilation_or_a_run_leaves_in_a_checkout_is_not_committed(name):
+    assert git("check-ignore", name).returncode == 0
 
 
 @pytest.fixture(scope="module")
