@@ -22,8 +22,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import children
 import tasks as catalogue
-from kernel_harness import environment
+from kernel_harness import cli, environment
 from kernel_harness.verdict import ExitCode
 
 WITHOUT_GPU = "compilation, inspection and simulation; no GPU, no timing"
@@ -184,17 +185,18 @@ CHECKS = {"contract": _contract, "instructions": _instructions, "needed": _neede
 
 
 def _run(script: Path, *arguments) -> tuple[ExitCode, dict, str]:
-    """Run a script: its exit code, its JSON document and the last words of its log."""
+    """Run a script: its exit code, its JSON document and the last words of its log. Raises children.Stopped."""
     command = [sys.executable, str(script), *map(str, arguments)]
+    with children.running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as done:
+        try:
+            stdout, stderr = done.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            return ExitCode.CRASH, {}, f"{script.name} took longer than {SECONDS} s"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return ExitCode.CRASH, {}, f"{script.name} took longer than {SECONDS} s"
-    try:
-        document = json.loads(done.stdout)
+        document = json.loads(stdout)
     except ValueError:
         document = {}
-    log = "; ".join(document.get("findings", ())) or done.stderr.strip()[-600:]
+    log = "; ".join(document.get("findings", ())) or stderr.strip()[-600:]
     if done.returncode not in set(ExitCode) or document.get("exit_code", done.returncode) != done.returncode:
         return ExitCode.CRASH, document, f"{script.name} ended with {done.returncode}: {log}"
     return ExitCode(done.returncode), document, log
@@ -218,4 +220,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(cli.run(main))

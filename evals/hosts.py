@@ -1,30 +1,28 @@
 """Where agents are called and their work is graded: on this machine, or on the machines of a Ray cluster.
 
-A host has ``call(command, place, seconds)``, which runs the agent in ``place`` (prompt.md, workspace/), leaves
-transcript.txt there and returns the timing document, and ``grade(task, place)``, which returns the grading document.
+A host has ``check(command)``, which raises NoAgent for a command that cannot be one; ``call(command, place, seconds)``,
+which runs the agent in ``place`` (prompt.md, workspace/), leaves transcript.txt there and returns the timing document;
+``grade(task, place)``, which returns the grading document; and ``stop()``: what runs then ends with Interrupted.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import io
 import os
 import shlex
-import signal
+import shutil
 import subprocess
 import threading
 import time
 import zipfile
 from pathlib import Path
 
+import children
 import tasks as catalogue
 import usage
 
 TRANSCRIPT_BYTES = 64 * 2**20
 GRADING_RETRIES = 3  # grading changes nothing: a machine that is lost meanwhile costs time only
-_LIBC = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class NoAgent(Exception):
@@ -32,7 +30,7 @@ class NoAgent(Exception):
 
 
 class Interrupted(Exception):
-    """The machine or the process that made a call is gone. The call was made, and counts."""
+    """The machine or the process that made a call is gone, or was stopped. The call was made, and counts."""
 
 
 class ThisMachine:
@@ -41,12 +39,28 @@ class ThisMachine:
     def __init__(self):
         self._alone = threading.Lock()
 
+    def check(self, command: str) -> None:
+        program = _words(command)[0]
+        if "/" in program and not os.path.isabs(program) and "{" not in program:
+            raise NoAgent(f"the agent cannot be started: each run has its own folder; give {program} its whole path")
+        if shutil.which(program) is None and "{" not in program:
+            raise NoAgent(f"the agent cannot be started: there is no program {program}; see --agent")
+
     def call(self, command: str, place: Path, seconds: float) -> dict:
-        return call(command, place, seconds)
+        try:
+            return call(command, place, seconds)
+        except children.Stopped:
+            raise Interrupted("it was stopped") from None
 
     def grade(self, task: catalogue.Task, place: Path) -> dict:
         with self._alone:
-            return _grade(task.name, place)
+            try:
+                return _grade(task.name, place)
+            except children.Stopped:
+                raise Interrupted("its grading was stopped") from None
+
+    def stop(self) -> None:
+        children.stop()
 
 
 class Cluster:
@@ -68,6 +82,10 @@ class Cluster:
         self._code = ray.put(pack(catalogue.ROOT, _code_files()))
         self._call = ray.remote(max_retries=0, **needs)(_elsewhere)  # an agent is never called twice for one call
         self._grade = ray.remote(max_retries=GRADING_RETRIES, **needs)(_elsewhere)
+        self._pending = set()
+
+    def check(self, command: str) -> None:
+        _words(command)  # whether the program is there, the cluster's machines know
 
     def call(self, command: str, place: Path, seconds: float) -> dict:
         timing, archive = self._get(self._call.remote(self._code, pack(place), "call", command, seconds))
@@ -77,13 +95,20 @@ class Cluster:
     def grade(self, task: catalogue.Task, place: Path) -> dict:
         return self._get(self._grade.remote(self._code, pack(place), "grade", task.name, 0))[0]
 
+    def stop(self) -> None:
+        for reference in list(self._pending):
+            self._ray.cancel(reference, force=True)
+
     def _get(self, reference):
+        self._pending.add(reference)
         try:
             return self._ray.get(reference)
         except NoAgent:
             raise
         except self._ray.exceptions.RayError as error:
             raise Interrupted(str(error).splitlines()[0]) from None
+        finally:
+            self._pending.discard(reference)
 
 
 def _elsewhere(code: bytes, archive: bytes, work: str, what: str, seconds: float) -> tuple[dict, bytes]:
@@ -116,22 +141,18 @@ def work(archive: bytes, kind: str, what: str, seconds: float, place: Path) -> t
 def call(command: str, place: Path, seconds: float) -> dict:
     """Run the agent in place/workspace for at most ``seconds``. Raises NoAgent."""
     names = {"prompt_file": str((place / "prompt.md").resolve()), "workspace": str((place / "workspace").resolve())}
-    words = [_fill(word, names) for word in shlex.split(command)]
+    words = [_fill(word, names) for word in _words(command)]
     started, timed_out = time.monotonic(), False
     transcript = place / "transcript.txt"
     with open(transcript, "wb") as output:
         try:
-            agent = subprocess.Popen(words, cwd=names["workspace"], stdin=subprocess.DEVNULL, stdout=output,
-                                     stderr=subprocess.STDOUT, start_new_session=True,
-                                     preexec_fn=_die_with_the_caller)  # fmt: skip
+            with children.running(words, cwd=names["workspace"], stdout=output, stderr=subprocess.STDOUT) as agent:
+                try:
+                    agent.wait(seconds)
+                except subprocess.TimeoutExpired:
+                    timed_out = True
         except OSError as error:
             raise NoAgent(f"the agent cannot be started: {error}; see --agent") from None
-        try:
-            agent.wait(seconds)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-        finally:  # also when this process is told to stop: no agent outlives its caller
-            _end(agent)
     elapsed = time.monotonic() - started
     return {"duration_ms": round(1000 * elapsed), "total_duration_seconds": round(elapsed, 3),
             "total_tokens": usage.tokens(transcript, TRANSCRIPT_BYTES), "timed_out": timed_out,
@@ -170,23 +191,14 @@ def _grade(name: str, place: Path) -> dict:
     return grader.grade(catalogue.load()[name], place / "workspace")
 
 
-def _die_with_the_caller() -> None:
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise NoAgent(f"the agent cannot be started: {error.args[0].lower()} in {command}") from None
 
 
 def _fill(word: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         word = word.replace("{" + name + "}", value)
     return word
-
-
-def _end(agent: subprocess.Popen) -> None:
-    """End the agent's process group: politely, then not."""
-    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(agent.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            agent.wait(patience)
-            break
-    with contextlib.suppress(ProcessLookupError):  # children that ignored the first signal
-        os.killpg(agent.pid, signal.SIGKILL)

@@ -58,6 +58,10 @@ def main(argv: list[str] | None = None) -> int:
     chosen = [task for name, task in known.items() if not options.task or name in options.task]
     runs = [runner.Run(task, arm, number) for number in range(1, options.repeat + 1) for task in chosen
             for arm in options.arms or summary.ARMS]  # fmt: skip
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cli.UsageError(f"-o {options.output} cannot be a folder: {error.strerror}") from None
     work = runner.Runner(options.agent, options.output, options.max_calls, _host(options.ray),
                          lambda text: print(text, file=sys.stderr, flush=True), options.minutes)  # fmt: skip
     try:

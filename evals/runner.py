@@ -59,6 +59,7 @@ class Runner:
 
     def run_all(self, runs: list[Run], jobs: int = 1) -> list[Run]:
         """Do what is not done yet; the runs that the limit on calls left out. One process a folder."""
+        self.host.check(self.agent)  # before any call is written down: a slip of the pen costs none
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "lock", "w") as lock:
             try:
@@ -66,7 +67,11 @@ class Runner:
             except OSError:
                 raise BlockingIOError(f"another run works in {self.folder}; wait, or choose another -o") from None
             with ThreadPoolExecutor(jobs) as pool:
-                done = list(pool.map(self._one, runs))
+                try:
+                    done = list(pool.map(self._one, runs))
+                except BaseException:  # Ctrl-C above all: nobody waits for an agent's thirty minutes
+                    self.host.stop()
+                    raise
         return [run for run, finished in zip(runs, done, strict=True) if not finished]
 
     def place(self, run: Run) -> Path:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
+from kernel_harness import cli
+
 CLOSE = 0.1  # of the reference's root mean square; results of unwritten memory are nowhere near
 
 
@@ -74,4 +76,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(cli.run(main))

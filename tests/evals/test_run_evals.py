@@ -39,14 +39,23 @@ def agent(tmp_path):
 
 
 def start(command, out, *arguments):
-    words = [sys.executable, str(SCRIPT), "--agent", command, "--task", "decide-fft", "-o", str(out), *arguments]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    task = () if "--task" in arguments else ("--task", "decide-fft")
+    words = [sys.executable, str(SCRIPT), "--agent", command, *task, "-o", str(out), *arguments]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def run(command, out, *arguments):
     process = start(command, out, *arguments)
     stdout, stderr = process.communicate(timeout=120)
     return process.returncode, stdout, stderr
+
+
+def written(path, patience=60):
+    """Is there a line in the file, or soon so?"""
+    deadline = time.monotonic() + patience
+    while not (path.exists() and path.read_text().endswith("\n")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return path.exists()
 
 
 def calls(tmp_path):
@@ -156,6 +165,64 @@ if "/2/" in sys.argv[1]:
     assert [r["verdict"] for r in json.loads((out / "benchmark.json").read_text())["runs"]] == ["PASS", "PASS"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_stopped_run_stops_its_agent_and_takes_nothing_for_its_result(number, agent, tmp_path):
+    out, pid = tmp_path / "out", tmp_path / "pid"
+    slow = f"""
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with open({str(pid)!r}, "w") as file:
+    file.write(f"{{os.getpid()}}\\n")
+time.sleep(600)
+"""
+    process = start(agent(slow), out, "--both", "--jobs", "2")
+    assert written(pid)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=40)
+
+    assert (process.returncode, stdout) == (128 + number, ""), stderr
+    assert "Traceback" not in stderr
+    assert ended(int(pid.read_text()))
+    assert not list(out.rglob("timing.json"))
+    code, _, stderr = run(agent(), out, "--both", "--max-calls", "4")
+    assert code == 0, stderr
+
+
+def test_a_stopped_grading_is_no_failure_of_the_agent(agent, tmp_path):
+    """kernel_fn never ends, and the first script of the grader waits for it."""
+    out, pid = tmp_path / "out", tmp_path / "pid"
+    kernel = f"""
+import os, time
+def kernel_fn(*inputs):
+    with open({str(pid)!r}, "w") as file:
+        file.write(str(os.getpid()) + chr(10))
+    time.sleep(600)
+def reference_fn(*inputs):
+    pass
+def get_inputs():
+    return []
+"""
+    source = f"import pathlib\npathlib.Path('kernel.py').write_text({kernel!r})"
+    process = start(agent(source), out, "--without-skill", "--task", "write-elementwise")
+    assert written(pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+    _, stderr = process.communicate(timeout=40)
+
+    assert process.returncode == 130, stderr
+    assert ended(int(pid.read_text()))
+    assert (out / "runs/write-elementwise/without_skill/1/timing.json").exists()
+    assert not (out / "runs/write-elementwise/without_skill/1/grading.json").exists()
+
+
+def test_a_command_that_cannot_be_started_costs_no_call(agent, tmp_path):
+    out = tmp_path / "out"
+    code, _, stderr = run("/nowhere/agent {prompt_file}", out, "--both")
+
+    assert (code, stderr.count("\n")) == (2, 1), stderr
+    code, _, stderr = run(agent(), out, "--both")
+    assert code == 0, stderr
+
+
 def test_the_limit_on_calls_holds_with_several_jobs(agent, tmp_path):
     code, _, stderr = run(agent(), tmp_path / "out", "--both", "--repeat", "3", "--jobs", "4", "--max-calls", "2")
 
@@ -213,9 +280,12 @@ else:
     (("--agent", "x"), "{prompt_file}"),
     (("--agent", "x {prompt_file}", "--task", "no-such"), "there is no task no-such"),
     (("--agent", "/nowhere/agent {prompt_file}", "--task", "decide-fft"), "the agent cannot be started"),
+    (("--agent", "./agent {prompt_file}"), "give ./agent its whole path"),
+    (("--agent", "agent '{prompt_file}"), "no closing quotation"),
+    (("--agent", "x {prompt_file}", "-o", __file__), "cannot be a folder"),
 ])  # fmt: skip
 def test_a_wrong_call_is_one_sentence(arguments, words, tmp_path):
-    done = subprocess.run([sys.executable, "-S", str(SCRIPT), *arguments, "-o", str(tmp_path / "o")],
+    done = subprocess.run([sys.executable, "-S", str(SCRIPT), "-o", str(tmp_path / "o"), *arguments],
                           capture_output=True, text=True)  # fmt: skip
 
     assert done.returncode in (1, 2)
