@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import tempfile
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pathlib import Path
 from . import compile_errors, contract
 from .cli import UsageError
 from .verdict import ExitCode
-from .worker import Worker, WorkerError, WorkerTimeout
+from .worker import Worker, WorkerError, WorkerTimeout, kill_tree
 
 FIRST = object()  # in place of case names: the file's first case alone
 
@@ -109,22 +110,35 @@ def capture(
     if not wanted:  # ARCHS is computed or absent: the first run tells
         first = _capture(path, contract.DEFAULT_ARCHS[0], cases, timeout)
         wanted, done = first.archs, {first.arch: first}
+    children: list[Worker] = []
+    stopped = threading.Event()
+
+    def started(child: Worker) -> None:
+        children.append(child)
+        if stopped.is_set():
+            kill_tree(child.process.pid)
+
     with ThreadPoolExecutor(min(len(wanted), len(os.sched_getaffinity(0)), 4)) as pool:
-        running = {arch: pool.submit(_capture, path, arch, cases, timeout) for arch in wanted if arch not in done}
+        left = [arch for arch in wanted if arch not in done]
+        running = {arch: pool.submit(_capture, path, arch, cases, timeout, started) for arch in left}
         try:
             for arch in wanted:
                 progress(f"{path.name} for {arch}")
                 yield done[arch] if arch in done else running[arch].result()
-        finally:
+        finally:  # after Ctrl-C or an error the pool would wait for compilations that nobody wants any more
             for future in running.values():
                 future.cancel()
+            stopped.set()
+            for child in [child for child in children if child.alive]:
+                kill_tree(child.process.pid)
 
 
-def _capture(path: Path, arch: str, cases, timeout: float) -> Captured:
+def _capture(path: Path, arch: str, cases, timeout: float, started=lambda child: None) -> Captured:
     with (
         tempfile.TemporaryDirectory(prefix="kernel-capture-") as folder,
         Worker("capture_child", Path(folder)) as child,
     ):
+        started(child)
         described = _ask(child, f"{path.name} ({arch})", timeout, "start", path=str(path), arch=arch, dump=folder)
         if "contract" in described:
             raise contract.ContractError(described["contract"], described["detail"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from . import cli, contract, devices, environment, report, sanitize, simulation
+from . import cli, contract, devices, environment, report, sanitize, simulation, worker
 from .outcome import Outcome, Settings
 from .report import Report, Table
 from .verdict import MEANING, ExitCode, worst
@@ -51,6 +52,10 @@ def run(options) -> ExitCode:
             outcome = verify(settings, progress.step)
             if sanitizer and not outcome.findings:
                 _sanitize(sanitizer, outcome, progress.step)
+        except BaseException:  # Ctrl-C above all: the pool would wait for a compilation that nobody wants any more
+            for child in worker.descendants(os.getpid()):
+                worker.kill_tree(child)
+            raise
         finally:
             progress.close()
     if outcome.needs_gpu and not outcome.findings:

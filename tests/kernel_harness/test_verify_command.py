@@ -1,10 +1,13 @@
 """EXPECT on a machine with a GPU: checked beside the run, part of its verdict, never in the way of it."""
 
+import signal
+import subprocess
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import verify_kernel
 from kernel_harness import verify_command
 from kernel_harness.report import Report
 from kernel_harness.verdict import ExitCode
@@ -50,6 +53,22 @@ def test_quick_and_files_without_expectations_compile_nothing(tmp_path, hopper, 
     assert verify_command.instruction_facts(options(tmp_path / "plain.py")) is None
     monkeypatch.setattr(verify_command.environment, "gpus", list)
     assert verify_command.instruction_facts(options(KERNEL)) is None
+
+
+@pytest.mark.cpu
+def test_an_end_by_hand_does_not_wait_for_the_compilation(tmp_path, monkeypatch):
+    compiles = subprocess.Popen(["sleep", "600"])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify_command, "instruction_facts", lambda _: compiles.wait(30))
+    monkeypatch.setattr(verify_command, "verify", interrupted)
+    chosen = verify_kernel.parse([str(KERNEL)])
+
+    with pytest.raises(KeyboardInterrupt):
+        verify_command.run(chosen)
+    assert compiles.poll() == -signal.SIGKILL
 
 
 @pytest.mark.cpu

@@ -21,13 +21,15 @@ import os, pathlib, subprocess, time
 import torch
 
 TUNING_SPACE = {"block": [1, 2]}
+ARCHS = ("sm_80", "sm_90a")  # inspect_kernel.py compiles for both at the same time
 
 def kernel_fn(x, block=1):
     log = os.readlink("/proc/self/fd/1")
     sleeper = subprocess.Popen(["sleep", "600"], start_new_session=True)
     note = pathlib.Path(__file__).with_name("note")
-    note.with_suffix(".part").write_text(f"{sleeper.pid} {log}")
-    note.with_suffix(".part").rename(note)
+    part = note.with_suffix(f".{os.getpid()}")
+    part.write_text(f"{sleeper.pid} {log}")
+    part.rename(note)
     time.sleep(600)
 
 def reference_fn(x, **_):
@@ -55,7 +57,8 @@ def ended(pid):
 
 @pytest.mark.parametrize(("script", "number"), [
     ("verify_kernel", signal.SIGTERM), ("verify_kernel", signal.SIGHUP), ("verify_kernel", signal.SIGINT),
-    ("inspect_kernel", signal.SIGTERM), ("benchmark_kernel", signal.SIGTERM), ("tune_kernel", signal.SIGTERM),
+    ("inspect_kernel", signal.SIGTERM), ("inspect_kernel", signal.SIGINT),
+    ("benchmark_kernel", signal.SIGTERM), ("tune_kernel", signal.SIGTERM),
 ])  # fmt: skip
 def test_a_script_that_is_told_to_end_leaves_nothing_behind(script, number, tmp_path):
     kernel = tmp_path / "kernel.py"
