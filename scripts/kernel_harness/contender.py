@@ -243,6 +243,8 @@ def _draw(keywords: dict, same_values: bool, seed: int) -> list:
 
 
 def _raised(where: str, error: BaseException) -> dict:
+    if isinstance(error, ContractError):
+        return {"error": "contract", "message": str(error), "detail": error.detail}
     text = " ".join(str(error).split())[:300]
     if where == "call" and type(error).__module__.startswith(COMPILERS):
         where = "compile"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from . import values
-from .contract import KernelFile
+from .contract import ContractError, KernelFile, author_traceback
 
 L2_COVER = 3     # sets rotate over this many times the L2: no line of a set survives until its next use
 MOST_SETS = 32   # beyond this, drawing inputs costs more than flushing
@@ -173,15 +173,28 @@ def tensor_bytes(value) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors_in(value))
 
 
+def _count(kernel: KernelFile, name: str, inputs: list) -> float:
+    """What the author's flops or bytes_moved says of ``inputs``."""
+    try:
+        count = float(getattr(kernel, name)(*inputs))
+    except Exception as error:
+        said = f"{kernel.path}: {name} must return a number for any case's inputs: {type(error).__name__}: {error}"
+        raise ContractError(said, author_traceback(error, kernel.path)) from None
+    if not (math.isfinite(count) and count >= 0):
+        raise ContractError(f"{kernel.path}: {name} must return a number of zero or more, and returns {count}")
+    return count
+
+
 def facts(kernel: KernelFile, inputs: list, result) -> dict:
     """Sizes and the author's own counts; both are evaluated on real inputs, so that ragged cases come out right."""
     input_bytes, output_bytes = tensor_bytes(inputs), tensor_bytes(result)
     floats = [tensor.dtype for tensor in tensors_in(inputs) if tensor.is_floating_point()]
     on_gpu = torch.cuda.is_available()
     return {"input_bytes": input_bytes, "output_bytes": output_bytes,
-            "bytes_moved": int(kernel.bytes_moved(*inputs)) if kernel.bytes_moved else input_bytes + output_bytes,
+            "bytes_moved": (int(_count(kernel, "bytes_moved", inputs)) if kernel.bytes_moved
+                            else input_bytes + output_bytes),
             "bytes_are_counted": kernel.bytes_moved is not None,
-            "flops": float(kernel.flops(*inputs)) if kernel.flops else None,
+            "flops": _count(kernel, "flops", inputs) if kernel.flops else None,
             "dtype": values.dtype_name(Counter(floats).most_common(1)[0][0]) if floats else None,
             "sm_count": torch.cuda.get_device_properties(0).multi_processor_count if on_gpu else 0,
             "shapes": [f"{values.dtype_name(x.dtype)}{list(x.shape)}" if isinstance(x, torch.Tensor) else repr(x)

@@ -93,6 +93,16 @@ def test_honest_kernel_is_timed_and_compared_with_itself(kernel, tmp_path):
     assert compared.stdout.splitlines()[-1].startswith("VERDICT verdict=COMPARED")
 
 
+@pytest.mark.parametrize("says", ["'many'", "1 / 0", "float('nan')", "-1"])
+def test_a_count_that_is_no_number_is_a_broken_contract_that_names_it(says, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL.replace("return 12 * x.numel()", f"return {says}"))
+    finished = run(path, "--against", "eager", "--budget", "0.2")
+
+    assert finished.returncode == 3, finished.stdout
+    assert "bytes_moved must return a number" in finished.stderr
+
+
 def test_unknown_case_and_kernel_without_gpu_are_told_apart(kernel):
     assert "no such case; " in run(kernel, "--case", "huge", "--against", "eager").stderr
 
