@@ -37,7 +37,7 @@ _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): r
 _call_numbers = itertools.count(1)
 HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
 # Bound before the kernel file is imported, as everything that this module calls on its behalf.
-_sleep, _clock, _listdir = time.sleep, time.perf_counter, os.listdir
+_sleep, _clock = time.sleep, time.perf_counter
 
 
 def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: dict | None = None) -> dict:

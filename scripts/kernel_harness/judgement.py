@@ -54,7 +54,6 @@ class CaseJudge:
                 f"{self.settings.kernel}: {_case(self.case)}{reply['contract']}", reply.get("detail", "")
             )
         self.device = reply["device"]
-        self.flops, self.bytes_moved = reply["flops"], reply["bytes_moved"]
         return Bundle.from_json(reply["bundle"])
 
     def _working_copy(self, bundle: Bundle) -> values.Mapping:

@@ -60,8 +60,6 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
         "archs": list(_file.archs),
         "tolerance": _file.tolerance,
         "mutates": sorted(_file.mutates),
-        "has_flops": _file.flops is not None,
-        "has_bytes_moved": _file.bytes_moved is not None,
         "replaced": _snapshot.replaced_functions(),
         "changed_files": _snapshot.changed_files(),
         "doc": (_file.module.__doc__ or "").strip().split("\n")[0],
@@ -89,12 +87,7 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
         bundle = values.save(list(made), Path(file))
     except values.UnsupportedValue as error:
         return {"contract": f"get_inputs returns {error}"}
-    return {
-        "bundle": bundle.to_json(),
-        "device": _device_of(made),
-        "flops": _count(_file.flops, made),
-        "bytes_moved": _count(_file.bytes_moved, made),
-    }
+    return {"bundle": bundle.to_json(), "device": _device_of(made)}
 
 
 def reference(
@@ -304,16 +297,6 @@ def _tensors(value) -> list[torch.Tensor]:
 def _device_of(made) -> str:
     """The GPU that any input is on, else "cpu": scalars of no dimension may lie on the CPU beside tensors on a GPU."""
     return next((str(t.device) for t in _tensors(made) if t.is_cuda), "cpu")
-
-
-def _count(function, made) -> float | None:
-    """flops() or bytes_moved() of these inputs, None where the file does not say or it fails."""
-    if function is None:
-        return None
-    try:
-        return float(function(*made))
-    except Exception:
-        return None
 
 
 def _settled(value):

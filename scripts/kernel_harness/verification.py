@@ -22,7 +22,6 @@ from .cli import UsageError
 from .contract import ContractError, read_source
 from .outcome import Outcome, Settings, Stop
 
-LEVELS = ("quick", "full", "paranoid")
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
