@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from . import environment, report
+from . import cli, environment, report
 from .report import Report, Table
 from .run_comparison import SESSION_RESOLUTION, RunDifference
 from .statistics import Difference
@@ -36,7 +36,7 @@ def of_run(document: dict) -> Report:
               _table("Ceilings measured in this run", CEILINGS, _ceiling_rows(document), "ceiling")]
     return Report("benchmark_kernel", WORDS.get(code, "FAILED"), code, _stamped(document), _summary(document, cases),
                   [table for table in tables if table.rows], [charge["sentence"] for charge in document["charges"]],
-                  _notes(document, cases), _next(cases))
+                  _notes(document, cases), _next(document["kernel"]["file"], cases))
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[tuple], key: str) -> Table:
@@ -112,10 +112,10 @@ def _state_notes(state: dict) -> list[str]:
     return notes
 
 
-def _next(cases: list[dict]) -> list[str]:
+def _next(file: str, cases: list[dict]) -> list[str]:
     slow = [case["name"] for case in cases for kernel in case["contenders"][:1]
             if kernel["roofline"] and kernel["roofline"]["percent"] < 80]
-    return [f"python scripts/profile_kernel.py KERNEL.py --case '{case}'   (why it stays under its limit)"
+    return [f"{cli.command('profile_kernel.py', file, '--case', case)}   (why it stays under its limit)"
             for case in slow[:1]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import signal
 import sys
 import traceback
@@ -104,6 +105,17 @@ def arch(text: str) -> str:
     if text not in KNOWN_ARCHS:
         raise argparse.ArgumentTypeError(f"{text!r} is no compile target; known are {', '.join(KNOWN_ARCHS)}")
     return text
+
+
+def scripts_folder() -> Path:
+    """The scripts' folder as it is named from the current one."""
+    scripts = Path(__file__).resolve().parents[1]
+    return Path(scripts.name) if Path.cwd().resolve() == scripts.parent else scripts
+
+
+def command(script: str, *arguments) -> str:
+    """The command line of another script, as it can be typed in the current folder."""
+    return shlex.join(["python", str(scripts_folder() / script), *map(str, arguments)])
 
 
 def run(main: Callable[[], ExitCode]) -> int:

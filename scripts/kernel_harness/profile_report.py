@@ -7,10 +7,11 @@ Without ncu, or without a GPU, the inspection of the compiled kernels takes its 
 from __future__ import annotations
 
 import secrets
+import shlex
 import tempfile
 from pathlib import Path
 
-from . import capture, environment, inspection, profiling
+from . import capture, cli, environment, inspection, profiling
 from .arena import Arena, Stopped
 from .cli import UndecidedError, UsageError
 from .report import Progress, Report, Table, emit
@@ -133,8 +134,9 @@ def _comparison(profiles: dict[str, list[dict]]) -> Table:
 
 
 def _further(options, case: str) -> list[str]:
-    target = f"python -c \"{profiling.BOOTSTRAP}\" scripts {options.kernel} '{case}' kernel"
-    return [f"python scripts/inspect_kernel.py {options.kernel} --source FOLDER   (PTX and SASS to read)",
+    scripts = Path(__file__).resolve().parents[1]
+    target = shlex.join(["python", "-c", profiling.BOOTSTRAP, str(scripts), str(options.kernel), case, "kernel"])
+    return [f"{cli.command('inspect_kernel.py', options.kernel)} --source FOLDER   (PTX and SASS to read)",
             f"nsys profile --capture-range=cudaProfilerApi {target}   (timeline with NVTX ranges)"]
 
 

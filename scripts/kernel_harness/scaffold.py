@@ -6,7 +6,7 @@ import ast
 import difflib
 from pathlib import Path
 
-from .cli import UsageError
+from .cli import UsageError, command, scripts_folder
 from .contract import REQUIRED
 
 ROOT = Path(__file__).resolve().parents[2]  # the skill's folder
@@ -73,20 +73,14 @@ def adapt(text: str, source: Path, new: Path) -> str:
     lines = text.splitlines(keepends=True)
     head, code = lines[:end], lines[end:]
     original = source.relative_to(ROOT).as_posix()
-    kept, dropping = [], False
+    scripts, kept, dropping = f"python {scripts_folder()}/", [], False
     for line in head:
         dropping = line.startswith("Measured ") or (dropping and line.startswith(" "))
         if not dropping:
-            kept.append(line.replace(original, new.as_posix()).replace("python scripts/", f"python {_scripts()}/"))
+            kept.append(line.replace(original, new.as_posix()).replace("python scripts/", scripts))
     body, _, _ = "".join(kept).rpartition('"""')
     origin = f"Copied from {original}, whose measurements say nothing about this file."
     return "".join((body.rstrip(), "\n\n", origin, '\n"""\n', *code))
-
-
-def _scripts() -> Path:
-    """The scripts' folder as it is named from the current one."""
-    folder = ROOT / "scripts"
-    return folder.relative_to(ROOT) if Path.cwd().resolve() == ROOT else folder
 
 
 def create(name: str, template: str) -> tuple[Path, Path]:
@@ -105,4 +99,4 @@ def create(name: str, template: str) -> tuple[Path, Path]:
 
 def verify_command(new: Path) -> str:
     """The command line that verifies ``new`` from the current folder."""
-    return f"python {_scripts() / 'verify_kernel.py'} {new}"
+    return command("verify_kernel.py", new)

@@ -132,7 +132,7 @@ def verified(outcome: Outcome, seconds: float, surroundings: dict) -> Report:
         ],
         findings=[str(f) for f in ordered],
         notes=outcome.notes,
-        next_steps=[f"python scripts/benchmark_kernel.py {outcome.settings.kernel}"] if code is ExitCode.PASS else (),
+        next_steps=[cli.command("benchmark_kernel.py", outcome.settings.kernel)] if code is ExitCode.PASS else (),
     )
 
 

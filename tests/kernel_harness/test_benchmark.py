@@ -53,6 +53,14 @@ def test_report_gives_the_number_its_interval_and_its_method():
     assert text.splitlines()[-1].startswith("VERDICT verdict=TIMED")
 
 
+def test_the_next_step_names_the_file_and_the_case():
+    slow = document()
+    slow["kernel"]["file"] = "my kernel.py"
+    slow["cases"][0]["contenders"][0]["roofline"]["percent"] = 50.0
+    (step,) = benchmark_report.of_run(slow).next_steps
+    assert "scripts/profile_kernel.py 'my kernel.py' --case default " in step
+
+
 def test_a_charge_leaves_no_number():
     report = benchmark_report.of_run(document(charges=[{"code": 7, "sentence": "kernel: it replays"}]))
     assert report.exit_code is ExitCode.CHEATING

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -178,6 +179,18 @@ def test_formats_and_output_file(kernel, tmp_path):
     table = verify(path, "--level", "quick", "--format", "table", env={"COLUMNS": "150"})
     assert "PASS" in table.stdout
     assert "float32[1000]" in table.stdout
+
+
+def test_the_next_step_can_be_typed_where_it_is_printed(kernel, tmp_path):
+    (tmp_path / "with space").mkdir()
+    kernel(RELU, "with space/relu.py")
+
+    run = verify("with space/relu.py", "--level", "quick", cwd=tmp_path)
+
+    (step,) = [line.removeprefix("NEXT ") for line in run.stdout.splitlines() if line.startswith("NEXT ")]
+    _, script, path = shlex.split(step)
+    assert (tmp_path / script).is_file()
+    assert (tmp_path / path).is_file()
 
 
 def test_an_output_file_survives_a_failure(kernel, tmp_path):
