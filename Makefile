@@ -37,8 +37,8 @@ references-latest:
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 
-package: $(INSTALLED)
-	$(BIN)/python scripts/kernel_harness/package.py dist/cute-dsl-kernels.zip
+package:
+	$(PYTHON) scripts/kernel_harness/package.py dist/cute-dsl-kernels.zip
 
 # The dependency lists live in pyproject.toml; the CUDA flavour of nvidia-cutlass-dsl follows the driver.
 $(INSTALLED): pyproject.toml scripts/kernel_harness/flavour.py
