@@ -9,6 +9,7 @@ The answer comes from the wheel's source, which is parsed once per wheel and cac
 Exit code 1: the installed wheel has no such name.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -30,8 +31,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
     options = parser.parse_args(argv)
     if bool(options.name) == bool(options.grep):
         raise cli.UsageError("give either a NAME or --grep WORD")
-    if options.name:
-        options.name = _name(options.name)
+    options.name = options.name and _name(options.name)
     cli.check_output(options.output)
     try:
         index = api_index.load()
@@ -52,7 +52,7 @@ def _name(text: str) -> str:
 def _grep(index, options):
     try:
         return index.grep(options.grep)
-    except Exception as error:
+    except re.error as error:
         raise cli.UsageError(f"--grep {options.grep}: not a regular expression ({error})") from error
 
 
