@@ -61,6 +61,7 @@ def _parser():
 
 def _check(options) -> None:
     cli.check_output(options.output)
+    cli.check_output(options.plot, "--plot")
     if options.compare and len(options.compare) > 2:
         raise cli.UsageError("--compare takes an old JSON and at most one new one")
     if options.kernel is None and len(options.compare or ()) != 2:
@@ -69,8 +70,6 @@ def _check(options) -> None:
         raise cli.UsageError("--compare OLD.json NEW.json times nothing: leave KERNEL.py out, or give OLD.json alone")
     if options.fail_on_regression and not options.compare:
         raise cli.UsageError("--fail-on-regression needs --compare OLD.json")
-    if options.plot and not options.plot.absolute().parent.is_dir():
-        raise cli.UsageError(f"--plot {options.plot}: there is no folder {options.plot.absolute().parent}")
     if options.plot and options.plot.suffix not in (".svg", ".png"):
         raise cli.UsageError(f"--plot {options.plot}: the file must end in .svg or .png")
     if options.plot and find_spec("matplotlib") is None:

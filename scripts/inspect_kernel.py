@@ -54,6 +54,11 @@ def main(argv: list[str] | None = None) -> ExitCode:
         contract.read_source(path)
     if options.source and options.source.exists() and not options.source.is_dir():
         raise cli.UsageError(f"--source {options.source} is a file; name a folder")
+    if options.source:
+        try:
+            options.source.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cli.UsageError(f"--source {options.source} cannot be a folder: {error.strerror}") from None
     from kernel_harness import capture, inspection, report
 
     cases = () if options.all_cases else tuple(options.case) or capture.FIRST

@@ -41,24 +41,24 @@ def add_output(arguments: argparse.ArgumentParser) -> None:
                        help="also write the JSON object to FILE (a file that exists is replaced only on success)")
 
 
-def check_output(output: Path | None) -> None:
-    """UsageError before any work when the -o file could not be written at the end."""
+def check_output(output: Path | None, option: str = "-o") -> None:
+    """UsageError before any work when the file of ``option`` could not be written at the end."""
     if output is None:
         return
     try:
         path = output.expanduser().resolve()  # through a link, as report.emit() writes
         if path.is_dir():
-            raise UsageError(f"-o {output} is a folder; name a file in it")
+            raise UsageError(f"{option} {output} is a folder; name a file in it")
         if path.suffix == ".py":
-            raise UsageError(f"-o {output}: JSON would take the place of a Python file; name another file")
+            raise UsageError(f"{option} {output}: the result would take the place of a Python file; name another file")
         if path.exists() and not path.is_file():
             return  # a device or a pipe, /dev/stdout for one: its folder need not be writable
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"-o {output} cannot be written: {getattr(error, 'strerror', None) or error}") from None
+        raise UsageError(f"{option} {output} cannot be written: {getattr(error, 'strerror', None) or error}") from None
     if not path.parent.is_dir():
-        raise UsageError(f"-o {output}: there is no folder {path.parent}; create it first")
+        raise UsageError(f"{option} {output}: there is no folder {path.parent}; create it first")
     if not os.access(path.parent, os.W_OK):
-        raise UsageError(f"-o {output}: the folder {path.parent} is not writable")
+        raise UsageError(f"{option} {output}: the folder {path.parent} is not writable")
 
 
 def positive(kind: type = int) -> Callable[[str], float]:

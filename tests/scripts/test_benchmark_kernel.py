@@ -65,6 +65,7 @@ def test_help_needs_the_standard_library_alone(flags):
     (("k.py", "--plot", "x.pdf"), 2, "must end in .svg or .png"),
     (("k.py", "--budget", "0"), 2, "not a positive number"),
     (("k.py", "--plot", "nowhere/x.svg"), 2, "there is no folder"),
+    (("k.py", "--plot", str(ROOT)), 2, "is a folder; name a file in it"),
     (("--compare", "nowhere.json", "nowhere.json"), 2, "No such file"),
 ])
 def test_mistakes_get_a_sentence_with_the_standard_library_alone(arguments, code, sentence):

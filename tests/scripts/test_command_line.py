@@ -114,7 +114,7 @@ def test_an_output_that_is_a_link_is_written_through(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "says"), [
-    ("kernel.py", "JSON would take the place of a Python file"),
+    ("kernel.py", "the result would take the place of a Python file"),
     ("n" * 300, "File name too long"),
     ("loop", "loop"),
 ])  # fmt: skip

@@ -33,6 +33,7 @@ def test_help_needs_the_standard_library_alone(flags):
     ([FILES / "plain_torch.py", "--arch", "h100"], 2, "'h100' is no compile target"),
     ([FILES / "plain_torch.py", "--diff", "nowhere.py"], 3, "no such file"),
     ([FILES / "plain_torch.py", "--source", __file__], 2, "is a file; name a folder"),
+    ([FILES / "plain_torch.py", "--source", "/proc/nowhere/x"], 2, "cannot be a folder"),
     ([FILES / "plain_torch.py", "--timeout", "-1"], 2, "not a positive number"),
 ])
 def test_bad_arguments_get_one_sentence_without_any_package(arguments, code, says):
