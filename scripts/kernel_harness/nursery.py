@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -31,19 +32,20 @@ MESSAGE_BYTES = 4096
 BOOTSTRAP = """import sys
 sys.path[:] = [{scripts!r}, *filter(None, sys.path)]
 sys.meta_path.insert(0, __import__("kernel_harness.neutral").neutral.Finder)
-__import__("kernel_harness.nursery").nursery.serve({scripts!r}, {modules!r}, {channel})
+__import__("kernel_harness.nursery").nursery.serve({scripts!r}, {folder!r}, {modules!r}, {channel})
 """
 
 
 class Nursery:
-    """The judge's side. ``modules``: what is imported beside the roles' own, such as ``cutlass.cute``."""
+    """The judge's side. ``folder``: of the verification. ``modules``: what is imported beside the roles' own, such as
+    ``cutlass.cute``."""
 
     def __init__(self, folder: Path, flags: Sequence[str], environment: dict[str, str], modules: Sequence[str] = ()):
         self.one_at_a_time = threading.Lock()
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel.settimeout(START_SECONDS)
-        program = BOOTSTRAP.format(scripts=str(Path(__file__).resolve().parents[1]), modules=list(modules),
-                                   channel=theirs.fileno())
+        program = BOOTSTRAP.format(scripts=str(Path(__file__).resolve().parents[1]), folder=str(folder),
+                                   modules=list(modules), channel=theirs.fileno())
         with theirs, open(folder / "nursery.log", "xb") as log:
             self.process = subprocess.Popen([sys.executable, *flags, "-"], stdin=subprocess.PIPE, stdout=log,
                                             stderr=log, start_new_session=True, pass_fds=(theirs.fileno(),),
@@ -101,8 +103,9 @@ class Forked:
         return self.returncode
 
 
-def serve(scripts: str, modules: Sequence[str], channel: int) -> None:
-    """The nursery's own side: import, then fork a worker for each message, until the judge is gone."""
+def serve(scripts: str, folder: str, modules: Sequence[str], channel: int) -> None:
+    """The nursery's own side: import, then fork a worker for each message, until the judge is gone. One that ended as
+    it should has ended this process first: one that was killed left its folder, gigabytes of memory at times."""
     gc.disable()  # as in child.py
     with yielding_threads():
         for name in ("kernel_harness.candidate", "kernel_harness.oracle", *modules):
@@ -113,6 +116,7 @@ def serve(scripts: str, modules: Sequence[str], channel: int) -> None:
         while True:
             message, descriptors, _, _ = socket.recv_fds(judge, MESSAGE_BYTES, 3)
             if not message:
+                shutil.rmtree(folder, ignore_errors=True)
                 os._exit(0)
             judge.send(json.dumps({"pid": _fork_away(scripts, message.decode(), descriptors, judge)}).encode())
             for descriptor in descriptors:

@@ -1,7 +1,9 @@
 """Workers that are forked from one process: as fresh, as alone and as dead in the end as started ones."""
 
 import os
+import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -120,3 +122,28 @@ open({str(tmp_path / "seen")!r}, "w").write(str("OMP_WAIT_POLICY" in os.environ)
 
     assert "OMP_WAIT_POLICY = 'PASSIVE'" in said
     assert (tmp_path / "seen").read_text() == "False"
+
+
+def test_what_a_killed_verification_leaves_is_removed(tmp_path):
+    kernel = file(tmp_path, "import time\ntime.sleep(600)")
+    script = pathlib.Path(__file__).parents[2] / "scripts" / "verify_kernel.py"
+    left = tmp_path / "temporary"
+    left.mkdir()
+    program = f"""import sys
+sys.path.insert(0, {str(script.parent)!r})
+from kernel_harness import outcome, startup, verification
+startup.memory_folder = lambda: {str(left)!r}
+verification.verify(outcome.Settings(kernel=__import__("pathlib").Path({kernel!r})))"""
+    judge = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+    _until(lambda: list(left.glob("*/first/oracle-*.log")))
+    judge.kill()
+    judge.wait()
+
+    _until(lambda: not list(left.iterdir()))
+
+
+def _until(is_so, seconds=60):
+    started = time.monotonic()
+    while not is_so():
+        assert time.monotonic() - started < seconds
+        time.sleep(0.1)
