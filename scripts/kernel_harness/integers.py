@@ -7,6 +7,7 @@ the reference takes the values and the error is one that arithmetic makes (``is_
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import torch
 
@@ -188,9 +189,10 @@ def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
     return few or bool((errors % LOWEST_CARRY == 0).all()) or bool(relative.all())
 
 
-def special_values(tree: ast.Module) -> list[int]:
+def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[int]:
     """The negative numbers that reference_fn sets apart in so many words: what it compares with, or asks to ignore.
-    That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes."""
+    That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
+    arguments: the inputs, in place of each that is no number None; the reference may call such a number by name."""
     function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
     if function is None:
         return []
@@ -201,6 +203,7 @@ def special_values(tree: ast.Module) -> list[int]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
+    constants |= zip((parameter.arg for parameter in function.args.args), arguments, strict=False)
     found = []
     for node in ast.walk(function):
         if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Eq, ast.NotEq)) for op in node.ops):

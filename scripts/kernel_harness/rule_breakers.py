@@ -180,7 +180,9 @@ class RuleBreakers(FileChecks):
             new, moved = self._varied(first, change, kinds="index")
             if moved and self._moves(new):
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True))
-        for value in integers.special_values(read_source(self.settings.reference or self.settings.kernel)[1]):
+        tree = read_source(self.settings.reference or self.settings.kernel)[1]
+        numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
+        for value in integers.special_values(tree, numbers):
             for index in range(len(first.tree["items"])):
                 new, moved = self._varied(first, integers.put(value), only={index}, kinds="index")
                 if moved and self._moves(new):

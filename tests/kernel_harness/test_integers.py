@@ -85,6 +85,17 @@ def kernel_fn(x, labels):
     assert set(integers.special_values(ast.parse(source))) == {-7, -3}
 
 
+def test_the_reference_may_set_apart_a_number_that_it_is_given():
+    tree = ast.parse("""
+def reference_fn(x, labels, ignored, padding, scale):
+    keep = labels != padding
+    return F.cross_entropy(x[keep], labels[keep], ignore_index=ignored) * scale
+""")
+
+    assert set(integers.special_values(tree, [None, None, -100, -1, -3])) == {-100, -1}
+    assert integers.special_values(tree, [None, None, 5, 0, -3]) == []
+
+
 def test_offsets_are_cut_elsewhere_but_for_those_that_others_tell():
     offsets = torch.arange(0, 97, 24, dtype=torch.int32)
     other = integers.cut_elsewhere(offsets, TORCH)
