@@ -120,14 +120,12 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
     def is_authors(frame) -> bool:
         first = frame.f_code.co_filename
         if first.endswith(benign) and first.startswith(standard):
-            # Logging looks for its caller by itself; a file that asks logging for a frame is the caller.
-            back = frame.f_back
-            return (
-                back is not None
-                and back.f_code.co_filename == file
-                and first.endswith("logging/__init__.py")
-                and frame.f_code.co_name in ("<lambda>", "currentframe")
-            )
+            # Logging looks for its caller by itself; a file that asks logging for a frame or its place is the caller.
+            asked = None
+            while frame is not None and frame.f_code.co_filename == first:
+                asked, frame = frame.f_code.co_name, frame.f_back
+            is_question = first.endswith("logging/__init__.py") and asked in ("<lambda>", "currentframe", "findCaller")
+            return is_question and frame is not None and frame.f_code.co_filename == file
         while frame is not None:
             name = frame.f_code.co_filename
             if id(frame.f_globals) in ours:
