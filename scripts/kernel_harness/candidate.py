@@ -213,13 +213,14 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
     for call_index in range(count):
         which = call_index % 2
+        caller, call_as = neutral.CALLERS[call_index % len(neutral.CALLERS)]
         for index, data in sources[which].items():
             # Beside blocks on the GPU there may be scalars of no dimension on the CPU.
             (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
         with _around():
-            result = _file.kernel_fn(*entry.inputs)
+            result = call_as(_file.kernel_fn, entry.inputs)
         if len(firsts) == 2 and not reused and (places(firsts[0]) ^ places(firsts[1])) & places(result):
             reused = call_index + 1  # what both of the first have is a constant that the file hands out
         prints = _prints(result)
@@ -234,9 +235,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
                     Path(outputs[-1]).unlink()
                     found.pop()
                 farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
-                found.append(
-                    {"values": which, "call": call_index + 1, "bundle": _save(entry, result, outputs[len(found)])}
-                )
+                place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
+                found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
         if _clock() - started > seconds and call_index >= 3:
             break
     if entry.blocks:

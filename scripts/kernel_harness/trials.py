@@ -349,7 +349,7 @@ class CaseTrials(DeviceTrials):
             self._no_result("in a loop of calls", reply)
         references = [self._reference(bundle, "varied") for bundle in bundles]
         for found, output in zip(reply["found"], outputs, strict=False):
-            label = f"call {found['call']} of {reply['calls']}, two sets of values in turn"
+            label = f"call {found['call']} of {reply['calls']}{found['by']}, two sets of values in turn"
             self._take_result(found, output, label)
             expected = references[found["values"] % 2]
             if self._failed_quietly(found, expected):

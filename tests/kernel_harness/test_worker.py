@@ -158,6 +158,25 @@ def test_nothing_in_the_process_names_the_harness(role):
     assert set(answer["seen"]["stack"]) == {"<stdin>"}
 
 
+def test_a_kernel_is_called_as_from_scripts_of_a_user_too(role):
+    child = role("""
+        import sys
+        from . import neutral
+        def where(who):
+            caller = sys._getframe(1)
+            return [who, caller.f_code.co_filename, caller.f_back.f_code.co_filename]
+        def look():
+            return {"seen": [call(where, (who,)) for who, call in neutral.CALLERS]}
+        HANDLERS = {"look": look}
+    """)
+
+    (_, plain, _), *scripts = child.call("look", 10)["seen"]
+
+    assert plain == "<stdin>"
+    assert len(scripts) % 2 == 0  # with the plain one every caller meets both of two sets of values
+    assert all(near == far and near.endswith(f"/{name}") for name, near, far in scripts)
+
+
 def test_a_signal_handler_is_not_handed_the_frame(role):
     child = role("""
         import signal
