@@ -17,6 +17,7 @@ NUMPY_TYPES = {
 PAIR_TYPES = {"f16x2": np.float16, "bf16x2": np.uint16, "f32x2": np.float32}  # two elements per register
 TYPES = set(NUMPY_TYPES) | set(PAIR_TYPES) | {"b128"}
 _STORAGE = {1: np.bool_, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+_LEFT_OVER = 0x7149F2CA_7149F2CA  # 1e30 in float32 and bfloat16, 1e4 in float16
 
 
 READY, PARKED, WAITING, EXITED = 0, 1, 2, 3  # states of a lane; parked lanes wait for the rest of their warp
@@ -112,9 +113,9 @@ class RegisterFile:
                 raise UnsupportedInstruction(f"special register {name} is not implemented in the simulator")
             bits = 1 if kind == "pred" else 8 * ptx.type_bytes(kind)
             if bits == 128:
-                self.arrays[name] = np.zeros((self.lanes, 2), dtype=np.uint64)
+                self.arrays[name] = np.repeat(_left_over(self.lanes, 64)[:, None], 2, axis=1)
             else:
-                self.arrays[name] = np.zeros(self.lanes, dtype=_STORAGE[max(bits, 16) if bits > 1 else 1])
+                self.arrays[name] = _left_over(self.lanes, max(bits, 16) if bits > 1 else 1)
         return self.arrays[name]
 
     def reader(self, operand, kind):
@@ -161,6 +162,16 @@ class RegisterFile:
                 np.copyto(target, values, where=lanes.mask[:, None] if pairs else lanes.mask, casting="unsafe")
 
         return store
+
+
+def _left_over(lanes, bits):
+    """What a register holds before it is written: not zero, which an accumulator without a start would get away with,
+    but large as an integer and in each format, and negative in every fourth lane, so that maxima and minima show it."""
+    if bits == 1:
+        return np.zeros(lanes, dtype=np.bool_)
+    values = np.full(lanes, _LEFT_OVER >> (64 - bits), dtype=_STORAGE[bits])
+    values[1::4] |= values.dtype.type(1 << (bits - 1))
+    return values
 
 
 def _view(array, kind):

@@ -21,6 +21,15 @@ def test_copy_is_clean():
     assert (expect_clean(COPY) == np.arange(THREADS)).all()
 
 
+@pytest.mark.parametrize("combine", ["add.f32", "max.f32", "min.f32", "add.u32"])
+def test_an_accumulator_that_nobody_sets_does_not_start_at_zero(combine):
+    """Registers hold what was left in them: zeros would make such a kernel right, here alone."""
+    from_zero = ["mov.b32 x2, 0;", f"{combine} x2, x2, 0f00000000;" if "f32" in combine else f"{combine} x2, x2, 0;"]
+    store = "st.global.b32 [w3], x2;"
+    assert (expect_clean([*from_zero, store]) == 0).all()
+    assert (expect_clean([from_zero[1], store]) != 0).any()
+
+
 def test_read_past_the_tail():
     lines = ["ld.global.b32 x1, [w4+4];", "st.global.b32 [w3], x1;"]
     report = expect(lines, "out-of-bounds", 1, ["thread (127, 0, 0)", "0 bytes past the end of in (512 bytes)"])
