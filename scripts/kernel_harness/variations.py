@@ -263,12 +263,17 @@ def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return _cast(wide, x.dtype)
 
 
-def integers(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Small integers, so that products and sums are exact and ties are many; no negatives or zeros where there were
-    none."""
-    least = float(x.to(torch.float64).min())
-    low = 1 if least > 0 else 0 if least == 0 else -3
-    return torch.randint(low, 4, x.shape, generator=generator, device=x.device).to(x.dtype)
+def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Multiples of a power of two near the values' size, up to two of them, so that products and sums are exact and
+    ties are many; no negatives or zeros where there were none. The values' own, rounded: what is small beside another
+    input, as a system's outer diagonals, stays so."""
+    wide = x.to(torch.float64)
+    finite = wide[torch.isfinite(wide) & (wide != 0)]
+    if not finite.numel():
+        return None
+    unit = torch.exp2(finite.square().mean().sqrt().log2().round())
+    steps = (wide / unit).round().clamp(-2 if bool((finite < 0).any()) else 1 if bool((wide > 0).all()) else 0, 2)
+    return _cast(torch.where(torch.isfinite(wide), steps * unit + 0.0, wide), x.dtype)  # 0.0: no zero with a sign
 
 
 def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -338,7 +343,7 @@ HOSTILE = {
     "values 256 times as large": huge,
     "values 512 times as small": small,
     "heavy tails (one in 256 is 50 times as large)": spikes,
-    "small integers (exact sums, ties)": integers,
+    "few values (exact sums, ties)": coarse,
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
     "a row of zeros": empty_row,

@@ -125,13 +125,26 @@ def test_a_tensor_of_one_sign_gets_both_and_others_stay(tmp_path):
 
 
 def test_zeros_come_only_where_values_need_not_be_positive(tmp_path):
-    for number, change in enumerate((variations.integers, variations.signed_zeros)):
+    for number, change in enumerate((variations.coarse, variations.signed_zeros)):
         folder = tmp_path / str(number)
         folder.mkdir()
         (scales, data), _ = vary([torch.rand(512) + 0.1, torch.randn(512)], folder, change)
 
         assert bool((scales > 0).all())
         assert bool((data == 0).any())
+
+
+def test_few_values_tie_and_keep_the_sizes_of_inputs_beside_each_other(tmp_path):
+    low, diagonal, masked = torch.rand(64, 9) - 0.5, 2 + torch.rand(64, 9), torch.randn(64, 9)
+    masked[:, 3] = -torch.inf
+
+    (outer, middle, data), changed = vary([low, diagonal, masked], tmp_path, variations.coarse)
+
+    assert changed
+    assert bool((2 * outer.abs().amax(1) < middle.amin(1)).all())   # a dominant diagonal stays one
+    assert torch.equal(torch.isinf(data), torch.isinf(masked))
+    assert 3 <= data[torch.isfinite(data)].unique().numel() <= 5
+    assert not bool(torch.signbit(data[data == 0]).any())
 
 
 def test_the_last_slice_of_a_long_dimension_weighs_a_sixteenth(tmp_path):
@@ -196,7 +209,7 @@ def test_values_that_keep_a_rule_change_only_where_that_is_asked_for(tmp_path):
     assert torch.equal(same, weights)
 
 
-@pytest.mark.parametrize("change", [variations.integers, variations.signed_zeros], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [variations.coarse, variations.signed_zeros], ids=lambda change: change.__name__)
 def test_what_comes_in_strict_order_beside_other_data_stays_strict(tmp_path, change):
     knots, data = torch.linspace(0, 1, 40), torch.randn(40)
     beside, alone = tmp_path / "beside", tmp_path / "alone"
