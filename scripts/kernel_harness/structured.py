@@ -21,8 +21,9 @@ LONG_FACTOR = {torch.float32: 0b10101010101010101, torch.float64: 0b101010101010
 
 def is_structured(x: torch.Tensor) -> bool:
     """Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows); rows that sum to one, rows or
-    columns of unit length; symmetric and triangular matrices; what is sorted, but for rows in ascending order, which
-    the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of biases."""
+    columns of unit length; symmetric, triangular and diagonally dominant matrices; what is sorted, but for rows in
+    ascending order, which the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of
+    biases."""
     if x.dtype.itemsize < 2 or x.dtype.is_complex or not x.numel():
         return False
     some = x.reshape(-1)[:SAMPLE].to(torch.float64)
@@ -39,7 +40,9 @@ def is_structured(x: torch.Tensor) -> bool:
     if x.dim() == 1:
         return bool((some.diff() <= 0).all())
     corner = x[(0,) * (x.dim() - 2)][:CORNER, :CORNER].to(torch.float64)
-    return _is_sorted(corner) or _has_units(x) or (x.shape[-1] == x.shape[-2] > 2 and _is_half_known(corner))
+    return _is_sorted(corner) or _has_units(x) or (
+        x.shape[-1] == x.shape[-2] > 2 and (_is_half_known(corner) or _is_dominant(x))
+    )
 
 
 def is_whole(x: torch.Tensor) -> bool:
@@ -91,3 +94,12 @@ def _has_units(x: torch.Tensor) -> bool:
 def _is_half_known(corner: torch.Tensor) -> bool:
     triangular = not bool(corner.triu(1).any()) or not bool(corner.tril(-1).any())
     return triangular or torch.allclose(corner, corner.mT, rtol=1e-4, atol=1e-6 * float(corner.abs().max()))
+
+
+def _is_dominant(x: torch.Tensor) -> bool:
+    """Does each diagonal element outweigh the rest of its row, or column? Elimination needs no pivots then."""
+    if x.shape[-1] > CORNER:
+        return False
+    size = x.reshape(-1, *x.shape[-2:])[:CORNER].to(torch.float64).abs()
+    twice = 2 * size.diagonal(dim1=-2, dim2=-1)
+    return any(bool((twice > size.sum(axis)).all()) for axis in (-1, -2))

@@ -20,6 +20,7 @@ RULES = {
     "orthonormal columns": ORTHOGONAL[:, :8],
     "symmetric": RANDOM @ RANDOM.T + (RANDOM @ RANDOM.T).T,
     "triangular": RANDOM.tril(),
+    "diagonally dominant": RANDOM + torch.diag(1 + RANDOM.abs().sum(1)),
     "descending": RANDOM.sort(dim=1, descending=True).values,
     "sorted columns": RANDOM.sort(dim=0).values,
     "bfloat16 probabilities": RANDOM.softmax(1).to(torch.bfloat16),
@@ -27,6 +28,7 @@ RULES = {
 FREE = {
     "normal": RANDOM,
     "uniform": RANDOM.sigmoid(),
+    "one matrix of several dominant": torch.stack((RANDOM, RANDOM + 99 * torch.eye(24))),
     "constant": torch.zeros(24),
     "learning rate": torch.tensor(0.125 + 1e-3),
     "one value": torch.ones(1),
