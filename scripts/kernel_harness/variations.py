@@ -92,8 +92,9 @@ def varied(
 def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Every non-zero finite value grows by 5 to 35 %, more the larger it is; order, signs and zeros stay.
 
-    No stored answer survives this, and what inputs usually promise (sorted, positive, masked) does. A constant tensor,
-    such as a zero bias, becomes random: nothing else could show whether a kernel reads it.
+    No stored answer survives this, and what inputs usually promise (sorted, positive, masked) does. What would outgrow
+    [-1, 1], as uniform numbers, cosines and decays would, shrinks instead. A constant tensor, such as a zero bias,
+    becomes random: nothing else could show whether a kernel reads it.
     """
     strength = 0.15 + 0.2 * torch.rand((), generator=generator, device=x.device, dtype=torch.float64)
     first = x.reshape(-1)[:1].to(torch.float64)
@@ -103,12 +104,14 @@ def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return _in_parts(x, lambda part: part + base * torch.rand(part.shape, **draw))
     squares = sum(torch.where(torch.isfinite(part), part, 0.0).square().sum() for part in _wide_parts(x))
     scale = (squares / x.numel()).sqrt().clamp_min(1e-300)
+    largest = max(float(torch.where(torch.isfinite(part), part, 0.0).abs().max()) for part in _wide_parts(x))
+    power = -1.0 if largest <= 1.0 < 1.4 * largest else 1.0
 
-    def grown(part: torch.Tensor) -> torch.Tensor:
+    def moved(part: torch.Tensor) -> torch.Tensor:
         ratio = (part / scale).square()
-        return torch.where(torch.isfinite(part), part * (1.05 + strength * ratio / (1 + ratio)), part)
+        return torch.where(torch.isfinite(part), part * (1.05 + strength * ratio / (1 + ratio)) ** power, part)
 
-    return _in_parts(x, grown)
+    return _in_parts(x, moved)
 
 
 def _raw(x: torch.Tensor) -> torch.Tensor:

@@ -101,6 +101,17 @@ def test_unmask_touches_constant_masks_only(tmp_path):
     assert torch.equal(other, torch.arange(4))
 
 
+@pytest.mark.parametrize("x", [torch.rand(500), torch.linspace(-1, 1, 64).cos(), torch.tensor([0.999])],
+                         ids=["uniform", "cosines", "decay"])
+def test_warp_does_not_leave_the_unit_interval(x, tmp_path):
+    (y,), changed = vary([x], tmp_path, variations.warp)
+
+    assert changed
+    assert float(y.abs().max()) < 1
+    assert bool((y.abs() < 0.96 * x.abs()).logical_or(x == 0).all())
+    assert torch.equal(y.argsort(), x.argsort())
+
+
 def test_rewrite_reaches_tensors_that_are_already_mapped(tmp_path):
     first = values.save([torch.zeros(4)], tmp_path / "a")
     second = values.save([torch.ones(4)], tmp_path / "b")
