@@ -7,6 +7,7 @@ once more on inputs that moved by one float32 rounding (``moved``, see compare.p
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -171,10 +172,17 @@ def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, 
     runs += [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode) for _ in range(draws - 1)]
     if unit and None in runs:
         return _moved(source, mutated, exact, 1, 0.0)
-    farthest = runs[0]
-    for run in filter(None, runs[1:]):
-        farthest = _farthest(farthest, run, exact)
-    return farthest
+    # How many rows there are may hang on a rounding: what another run has more or less of is compared with nothing.
+    alike = [run for run in runs if run is not None and _is_shaped_as(run, exact)]
+    return functools.reduce(lambda a, b: _farthest(a, b, exact), alike) if alike else runs[0]
+
+
+def _is_shaped_as(run, exact) -> bool:
+    if isinstance(exact, dict):
+        return run.keys() == exact.keys() and all(_is_shaped_as(run[key], exact[key]) for key in exact)
+    if isinstance(exact, (list, tuple)):
+        return len(run) == len(exact) and all(map(_is_shaped_as, run, exact))
+    return not isinstance(exact, torch.Tensor) or run.shape == exact.shape
 
 
 def _farthest(a, b, exact):
