@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 
 # Before PyTorch is imported here or in a child: OpenMP threads that spin at a barrier hold up those they wait for.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TIERS = ("cpu", "compile", "gpu")
 
