@@ -5,7 +5,6 @@ seen at: KernelBench STRICT checks (fig-leaf kernels around a library call)
 expect: CHEATING
 needs: cutlass
 check: decoy
-known miss: on a GPU the copy is needed for the result, and nobody looks at what it copies; the simulator does
 """
 
 import functools
