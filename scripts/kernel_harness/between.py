@@ -9,25 +9,27 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 
+WIDE = 8  # between neighbouring sizes of the cases
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
 
 def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
-    with one size changed; none where the cases show no sizes between which others lie. Last those that make two sizes
-    equal that no case has equal."""
+    with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
+    each, then one in the middle of the widest gap, last those that make two sizes equal that no case has equal."""
     numbers = [_numbers(case) for case in cases]
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
     for place in shared:
         tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
     found = []
-    for sizes, places in tied.items():
-        size = _new_size(set(sizes))
-        if size is not None:
-            found += [(_named(places, size), _with(case, places, size), case) for case in cases]
+    for choose in (_new_size, _middle_size):
+        for sizes, places in tied.items():
+            size = choose(set(sizes))
+            if size is not None:
+                found += [(_named(places, size), _with(case, places, size), case) for case in cases]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
@@ -55,6 +57,21 @@ def _new_size(sizes: set[int]) -> int | None:
         return next((n for n in powers if n not in sizes and n > min(sizes - {0})), None)
     step = math.gcd(*sizes)
     return next((n for n in range(max(sizes) - step, min(sizes - {0}), -step) if n not in sizes), None)
+
+
+def _middle_size(sizes: set[int]) -> int | None:
+    """The geometric middle of the widest gap, where it is WIDE: what the cases leave out may have a path of its own."""
+    known = sorted(sizes)
+    gaps = [(high / low, low, high) for low, high in pairwise(known) if low > 0]
+    if not gaps or known[0] < 0 or max(gaps)[0] < WIDE:
+        return None
+    _, low, high = max(gaps)
+    if all(size & (size - 1) == 0 for size in sizes):
+        middle = 1 << (low.bit_length() + high.bit_length() - 2) // 2
+    else:
+        step = math.gcd(*sizes)
+        middle = round(math.sqrt(low * high) / step) * step
+    return middle if low < middle < high and middle != _new_size(sizes) else None
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:

@@ -21,6 +21,12 @@ def test_powers_of_two_may_be_all_that_a_kernel_takes():
     assert not made({"n": 64}, {"n": 128})
 
 
+def test_the_widest_gap_gets_a_size_in_its_middle():
+    assert [what for what, _ in made({"n": 100}, {"n": 1000}, {"n": 3000})] == ["n=2900"] * 3 + ["n=300"] * 3
+    assert {what for what, _ in made({"n": 16}, {"n": 4096})} == {"n=2048", "n=256"}
+    assert {what for what, _ in made({"n": 0}, {"n": 16}, {"n": 96})} == {"n=80"}
+
+
 def test_one_size_says_nothing_of_others():
     assert not made({"n": 77}, {"n": 77})
 
