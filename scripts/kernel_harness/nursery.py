@@ -54,22 +54,23 @@ class Nursery:
                 stdin.write(program.encode())
 
     def fork(self, role: str, requests: int, answers: int, log: int) -> Forked | None:
-        """A worker in ``role`` that prints to ``log``, once the imports are over; None where they have ended the
-        nursery: they will end a worker that imports by itself, too, and its log tells.
+        """A worker in ``role`` that prints to ``log``, once the imports are over; None where they take too long or
+        have ended the nursery: a worker that imports by itself will meet the same, and its log tells.
 
         It is a child of this process, which must have called ``adopt_orphans``.
         """
-        with self.one_at_a_time, contextlib.suppress(OSError):
-            socket.send_fds(self.channel, [role.encode()], [requests, answers, log])
-            if answer := self.channel.recv(MESSAGE_BYTES):
-                return Forked(json.loads(answer)["pid"])
-        return None
+        with self.one_at_a_time:
+            with contextlib.suppress(OSError):
+                socket.send_fds(self.channel, [role.encode()], [requests, answers, log])
+                if answer := self.channel.recv(MESSAGE_BYTES):
+                    return Forked(json.loads(answer)["pid"])
+            self.close()  # a late worker would read the requests of the one that takes its place
+            return None
 
     def close(self) -> None:
-        self.channel.close()
-        with contextlib.suppress(ProcessLookupError):
-            self.process.kill()
+        self.process.kill()
         self.process.wait()
+        self.channel.close()  # the last: at its end a nursery that lives removes the folder
 
 
 class Forked:
@@ -112,15 +113,16 @@ def serve(scripts: str, folder: str, modules: Sequence[str], channel: int) -> No
             with contextlib.suppress(ImportError):  # the kernel file's own import says it better
                 importlib.import_module(name)
     gc.freeze()
-    with socket.socket(fileno=channel) as judge:
+    with socket.socket(fileno=channel) as judge, contextlib.suppress(BrokenPipeError):
         while True:
             message, descriptors, _, _ = socket.recv_fds(judge, MESSAGE_BYTES, 3)
             if not message:
-                shutil.rmtree(folder, ignore_errors=True)
-                os._exit(0)
+                break
             judge.send(json.dumps({"pid": _fork_away(scripts, message.decode(), descriptors, judge)}).encode())
             for descriptor in descriptors:
                 os.close(descriptor)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
 
 
 def _fork_away(scripts: str, role: str, descriptors: Sequence[int], judge: socket.socket) -> int:
@@ -136,9 +138,10 @@ def _fork_away(scripts: str, role: str, descriptors: Sequence[int], judge: socke
         try:
             for descriptor in (pids, names, release, judge.detach()):
                 os.close(descriptor)
-            os.read(held, 1)  # until its parent is the judge: child.py asks to die with its parent
-            os.close(held)
-            _become(scripts, role, *descriptors)
+            # Until its parent is the judge: child.py asks to die with its parent. Nothing is read if the nursery dies.
+            if os.read(held, 1):
+                os.close(held)
+                _become(scripts, role, *descriptors)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -146,6 +149,7 @@ def _fork_away(scripts: str, role: str, descriptors: Sequence[int], judge: socke
             os._exit(1)
     os.waitpid(between, 0)
     pid = int.from_bytes(os.read(pids, 8), "big")
+    os.write(release, b"1")
     for descriptor in (pids, names, held, release):
         os.close(descriptor)
     return pid

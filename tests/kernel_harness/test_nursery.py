@@ -97,6 +97,17 @@ def test_without_a_nursery_that_lives_the_worker_starts_by_itself(nursery, tmp_p
         assert "contract" not in load(child, file(tmp_path, ""))
 
 
+def test_a_nursery_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
+    (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("kernel_harness.nursery.START_SECONDS", 8)
+    nursery = worker.start_nursery(tmp_path, ["endless"])
+    with worker.Worker("oracle", tmp_path, nursery) as one, worker.Worker("oracle", tmp_path, nursery) as other:
+        assert nursery.process.returncode == -signal.SIGKILL
+        assert "contract" not in load(one, file(tmp_path, ""))
+        assert "contract" not in load(other, file(tmp_path, ""))
+
+
 def test_nothing_lives_on_when_it_is_closed(tmp_path):
     nursery = worker.start_nursery(tmp_path)
     child = worker.Worker("oracle", tmp_path, nursery)
@@ -116,7 +127,7 @@ def test_openmp_threads_of_a_worker_yield_and_its_environment_does_not_say_so(tm
     path = file(tmp_path, f"""import os
 open({str(tmp_path / "seen")!r}, "w").write(str("OMP_WAIT_POLICY" in os.environ))""")
     with worker.Worker("oracle", tmp_path, nursery if forked else None) as child:
-        load(child, path)
+        assert "contract" not in load(child, path)
         said = (tmp_path / "nursery.log").read_text() if forked else child.log_tail()
     nursery.close()
 
