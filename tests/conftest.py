@@ -12,6 +12,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nor does what nohup starts hear of its terminal
 
 TIERS = ("cpu", "compile", "gpu")
 

@@ -1,4 +1,4 @@
-"""The order in which a verification starts: every process has its file before the judge imports torch."""
+"""The order in which a verification starts: what forks the workers imports PyTorch while the judge does."""
 
 import subprocess
 import sys
@@ -14,36 +14,45 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {scripts!r})
-from kernel_harness import verification, worker
+from kernel_harness import startup, verification, worker
+
+class Nursery:
+    def __init__(self, folder, modules):
+        print("nursery", *modules, "torch" in sys.modules)
+    def close(self):
+        pass
 
 class Recorded:
-    def __init__(self, role, folder):
-        self.role = role
+    def __init__(self, role, folder, nursery=None):
+        self.role = role if nursery else "fresh " + role
     def send(self, op, **_):
-        print(self.role, op, "torch" in sys.modules)
+        print(self.role, op)
     def receive(self, timeout):
         raise worker.WorkerDied("enough was seen", "", 1)
     def close(self):
         pass
 
-worker.Worker = Recorded
+worker.Worker, worker.start_nursery = Recorded, Nursery
 exists, os.sched_getaffinity = os.path.exists, lambda _: range(16)
-os.path.exists = lambda path: path == "/dev/nvidiactl" if path in verification.GPU_FILES else exists(path)
+os.path.exists = lambda path: path == "/dev/nvidiactl" if path in startup.GPU_FILES else exists(path)
 verification.verify(verification.Settings(kernel=Path({kernel!r}), level={level!r}))
 """
 
 
-ORACLE, CANDIDATE = "oracle load False", "candidate load False"
+NURSERY, ORACLE, CANDIDATE = "nursery False", "oracle load", "candidate load"
+CUTE = "import cutlass.cute"
 
 
 @pytest.mark.parametrize(("device", "level", "more", "sent"), [
-    ("cuda", "full", "", [ORACLE, CANDIDATE, CANDIDATE]),
-    ("cuda", "quick", "", [ORACLE, CANDIDATE]),
-    ("cuda", "quick", "TEST_CASES = {'other': {}}", (1 + lanes.SIDES) * [ORACLE, CANDIDATE]),
-    ("cpu", "full", "", [ORACLE]),
-    ("cpu", "full", "TEST_CASES = {'other': {}}", [ORACLE]),
+    ("cuda", "full", "", [NURSERY, ORACLE, CANDIDATE, "fresh candidate load"]),
+    ("cuda", "quick", "", [NURSERY, ORACLE, CANDIDATE]),
+    ("cuda", "quick", "TEST_CASES = {'other': {}}", [NURSERY, *(1 + lanes.SIDES) * [ORACLE, CANDIDATE]]),
+    ("cuda", "quick", CUTE, ["nursery cutlass.cute False", ORACLE, CANDIDATE]),
+    ("cuda", "quick", f"import os; os.environ['CUTE_DSL_ARCH'] = 'sm_90a'; {CUTE}", [NURSERY, ORACLE, CANDIDATE]),
+    ("cpu", "full", CUTE, [NURSERY, ORACLE]),
+    ("cpu", "full", "TEST_CASES = {'other': {}}", [NURSERY, ORACLE]),
 ])  # fmt: skip
-def test_the_file_is_sent_before_torch_is_imported(device, level, more, sent, tmp_path):
+def test_workers_have_the_file_as_soon_as_they_can_be_forked(device, level, more, sent, tmp_path):
     kernel = tmp_path / "kernel.py"
     kernel.write_text(f"import torch\ndef get_inputs(): return [torch.ones(4, device={device!r})]\n"
                       f"def kernel_fn(x): return x + 1\ndef reference_fn(x): return 1 + x\n{more}\n")

@@ -89,7 +89,8 @@ def test_what_a_temporary_tensor_left_is_no_write(allocator):
 @pytest.mark.parametrize(("behind", "found"), [([], []), ([{"result": 0, "bytes": 4, "distance": 1}], ["guard-zone"])])
 def test_a_write_behind_a_result_counts_against_the_kernel(behind, found):
     judge = Judge.__new__(Judge)
-    judge.outcome, judge.held = Outcome(Settings(kernel=Path("kernel.py"))), []
+    judge.settings, judge.held = Settings(kernel=Path("kernel.py")), []
+    judge.outcome = Outcome(judge.settings)
     facts = {"held": None, "state": [], "simulated": None, "busy_threads": 0.0, "python_threads": [], "behind": behind}
     judge.process_facts(facts, "default")
 
