@@ -79,6 +79,7 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
     introspection, viewers, benign, harmless = dict(INTROSPECTION), frozenset(PROCESS_VIEWERS), BENIGN, HARMLESS_PROC
     get_frame, thread, busy, real = sys._getframe, _thread.get_ident, set(), {}
     is_file, decode, own_process, tidy = os.path.isfile, os.fsdecode, os.getpid(), os.path.normpath
+    writing = os.O_WRONLY | os.O_RDWR
 
     def hook(event: str, arguments: tuple) -> None:
         text = introspection.get(event)
@@ -87,7 +88,8 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
                 text = f"takes a frame from {arguments[1]}" if arguments[1] in FRAMES else None
             elif event in ("open", "os.listdir", "os.scandir"):
                 named = arguments and isinstance(arguments[0], (str, bytes))
-                text = path_text(decode(arguments[0]), event) if named else None
+                writes = event == "open" and arguments[2] & writing
+                text = path_text(decode(arguments[0]), event, bool(writes)) if named else None
             elif event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"):
                 text = program_text(arguments)
         me = thread()
@@ -100,9 +102,11 @@ def watch(path: Path, private: tuple[Path, ...], report: Callable[[str], None], 
         finally:
             busy.discard(me)
 
-    def path_text(name: str, event: str) -> str | None:
+    def path_text(name: str, event: str, writes: bool) -> str | None:
         name = tidy(name)  # //proc and self/task/../.. lead there, too
         name = name[1:] if name.startswith("//") else name
+        if writes and name == file:
+            return "writes to its own file"
         if name.startswith("/proc"):
             entry = name.removeprefix("/proc").strip("/").replace(str(own_process), "self", 1)
             return None if entry.startswith(harmless) else f"reads {name}"

@@ -51,7 +51,8 @@ def main(scripts: str, role: str, requests: int, answers: int) -> None:
 def yielding_threads() -> Iterator[None]:
     """Around the first import of PyTorch: its OpenMP threads will sleep at a barrier. Those that spin there keep the
     ones that they wait for from running where several processes share the cores: six that sum 2**18 numbers 300 times
-    on two cores take 22 to 56 s, and 0.1 to 0.6 s so. OpenMP reads this once; no kernel file sees it."""
+    on two cores take 22 to 56 s, and 0.1 to 0.6 s so (results/cpu-2026-11-23-2b36157-side-by-side.json). OpenMP reads
+    this once; no kernel file sees it."""
     if "OMP_WAIT_POLICY" in os.environ:
         yield
         return

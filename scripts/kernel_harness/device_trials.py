@@ -168,12 +168,14 @@ class DeviceTrials(ValueTrials):
     def _copies(self, first: Bundle) -> None:
         """Where kernels of the file and of a library take part: do the file's only copy what the library computed?"""
         if len({row["library"] for row in self.outcome.facts.get("kernels") or ()}) == 2:
-            operator = self.copied_from(first)
-            if operator:
-                what = f"{operator} of PyTorch computes the result, and the kernels copy it."
-                self.outcome.add("decoy", what, self.case)
+            self.judge_copies(first)
 
-    def copied_from(self, first: Bundle) -> str:
+    def judge_copies(self, first: Bundle) -> None:
+        if operator := self._copied_from(first):
+            what = f"{operator} of PyTorch computes the result, and the kernels copy it."
+            self.outcome.add("decoy", what, self.case)
+
+    def _copied_from(self, first: Bundle) -> str:
         """The operator of PyTorch that computes the result of a file whose own kernels copy it; or nothing.
         Asked where nothing among the inputs says that there is nothing to do: a mask, a switch, a factor of one."""
         new, moved = self._varied(first, variations.warp)
@@ -198,9 +200,7 @@ def ask_without_launches(judge) -> None:
         judge.outcome.add("decoy", "With nothing that the file launches the result is right all the same.", cases[0])
     if cases and not judge.outcome.findings:
         trials = DeviceTrials(judge, cases[0], thorough=False)
-        operator = trials.copied_from(trials._inputs("copied"))
-        if operator:
-            judge.outcome.add("decoy", f"{operator} of PyTorch computes the result, and the kernels copy it.", cases[0])
+        trials.judge_copies(trials._inputs("copied"))
 
 
 def _right(judge, case: str) -> bool:

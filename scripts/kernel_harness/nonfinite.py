@@ -23,12 +23,17 @@ def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Infinities at a few random places."""
-    return specials(x, generator, (math.inf,)) if math.isinf(x.new_tensor(math.inf).item()) else x
+    """Infinity at a few random places, where the format has one."""
+    return specials(x, generator, (math.inf,)) if _has_infinity(x) else x
 
 
 def minus_infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return specials(x, generator, (-math.inf,)) if math.isinf(x.new_tensor(math.inf).item()) else x
+    """The same of minus infinity."""
+    return specials(x, generator, (-math.inf,)) if _has_infinity(x) else x
+
+
+def _has_infinity(x: torch.Tensor) -> bool:
+    return math.isinf(x.new_tensor(math.inf).item())
 
 
 def large(x: torch.Tensor, _generator: torch.Generator) -> torch.Tensor:

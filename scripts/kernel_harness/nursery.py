@@ -113,7 +113,7 @@ def serve(scripts: str, folder: str, modules: Sequence[str], channel: int) -> No
             with contextlib.suppress(ImportError):  # the kernel file's own import says it better
                 importlib.import_module(name)
     gc.freeze()
-    with socket.socket(fileno=channel) as judge, contextlib.suppress(BrokenPipeError):
+    with socket.socket(fileno=channel) as judge, contextlib.suppress(ConnectionError):
         while True:
             message, descriptors, _, _ = socket.recv_fds(judge, MESSAGE_BYTES, 3)
             if not message:

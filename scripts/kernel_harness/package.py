@@ -18,8 +18,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip archive can hold
 
 
 def contents(root: Path = ROOT) -> list[Path]:
-    """The files of the archive relative to ``root``: in a checkout what git tracks or would add,
-    else all."""
+    """The files of the archive relative to ``root``: in a checkout what git tracks or would add, else all."""
     git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FILES, *FOLDERS]
     listed = subprocess.run(git, capture_output=True, text=True) if (root / ".git").exists() else None
     if listed is not None and listed.returncode == 0:

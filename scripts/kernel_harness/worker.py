@@ -1,9 +1,9 @@
 """Child processes that run untrusted code under a time limit (standard library only).
 
 Each child is a fresh interpreter, or a fork of one that has imported PyTorch and nothing else (nursery.py), in a
-session of its own. It answers one JSON request at a time; every answer carries
-an authentication code, so that stray or forged writes to the channel are seen as such. Killing a worker kills every
-process that it started, also those that left its session.
+session of its own. It answers one JSON request at a time; every answer carries an authentication code, so that stray
+or forged writes to the channel are seen as such. Killing a worker kills every process that it started, also those that
+left its session.
 """
 
 from __future__ import annotations
