@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -124,9 +125,18 @@ def test_exit_code_and_reason(kernel, change, code, check):
 
 
 def test_a_file_that_changes_meanwhile_is_undecided_once_and_no_cheat(kernel):
-    appends = "open(__file__, 'a').write('# edited\\n') and torch.clamp_min(x, 0)"
-    text = RELU.replace("torch.clamp_min(x, 0)", appends) + "TEST_CASES = {'a': {'n': 7}, 'b': {'n': 9}}\n"
-    run = verify(kernel(text), "--level", "quick", "--format", "json")
+    path, done = kernel(RELU + "TEST_CASES = {'a': {'n': 7}, 'b': {'n': 9}}\n"), threading.Event()
+
+    def edit():
+        while not done.wait(0.05):
+            with open(path, "a") as file:
+                file.write("# edited\n")
+
+    editor = threading.Thread(target=edit)
+    editor.start()
+    run = verify(path, "--level", "quick", "--format", "json")
+    done.set()
+    editor.join()
 
     assert run.returncode == 6, run.stdout + run.stderr
     assert reasons(run) == ["edited"]
