@@ -7,6 +7,7 @@ import torch
 from kernel_harness import contraction
 from kernel_harness.compare import Expected, Tolerance, compare, forgiven, reference_deviation
 from kernel_harness.null_kernels import null_results
+from torch.nn.functional import silu
 
 pytestmark = pytest.mark.cpu
 
@@ -51,6 +52,28 @@ def test_arithmetic_in_a_smaller_format_fails_and_says_so(dtype, inside):
 
     assert not outcome.passed
     assert any("less precise" in cause for cause in outcome.causes)
+
+
+def gated(x, y):
+    return silu(x) * y
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_few_elements_may_all_round_the_same_way(count):
+    """sigmoid(x) * x * y rounds three times; once in twenty results of one element each rounding is large."""
+    for _ in range(500):
+        (x, y), expected = anchors(gated, torch.randn(count), torch.randn(count), dtype=torch.bfloat16)
+
+        assert compare("", torch.sigmoid(x) * x * y, expected).passed
+
+
+def test_many_elements_may_not():
+    _, expected = anchors(gated, torch.randn(4096), torch.randn(4096), dtype=torch.bfloat16)
+    astray = expected.golden * (1 + 1.5 * 2.0**-7 * torch.randn(4096).sign())
+
+    outcome = compare("", astray.bfloat16(), expected)
+
+    assert outcome.wrong == outcome.total  # each element for itself is within its bound
 
 
 def statistics(x, spare=0):
