@@ -47,6 +47,8 @@ def check_output(output: Path | None, option: str = "-o") -> None:
         return
     try:
         path = output.expanduser().resolve()  # through a link, as report.emit() writes
+        if path.is_symlink():  # Python before 3.13 raises RuntimeError
+            raise RuntimeError("a loop of links")
         if path.is_dir():
             raise UsageError(f"{option} {output} is a folder; name a file in it")
         if path.suffix == ".py":

@@ -120,7 +120,7 @@ def test_exit_code_and_reason(kernel, change, code, check):
     if check:
         assert check in reasons(run)
     if code == 3 and check is None:
-        assert run.stderr.startswith("error: ")
+        assert run.stderr.splitlines()[-1].startswith("error: ")  # after the progress, on a busy machine
         assert "kernel_harness" not in run.stderr
 
 
