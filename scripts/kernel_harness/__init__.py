@@ -20,7 +20,7 @@
     verify_command verify_kernel.py behind its arguments
 
     capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, cuda_source,
-                   cubin, ptx, sass
+                   cuda_extension (with cuda_host/ in C++), cubin, ptx, sass
     inspection     instruction facts, EXPECT, occupancy; kernel_facts, expect, occupancy, devices
 
     timing         CUPTI and events behind a GPU-side backlog; cupti, cuda_driver, gpu_state

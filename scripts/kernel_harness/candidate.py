@@ -47,6 +47,8 @@ def load(path: str, folder: str, alert: Callable, interpret: bool = False, simul
     global _file, _snapshot, _around
     if simulate:
         _around = simulation.contexts(**simulate)
+    else:
+        simulation.refuse_extensions()
     if interpret:
         os.environ["TRITON_INTERPRET"] = "1"
     _snapshot = integrity.Snapshot((Path(path),))

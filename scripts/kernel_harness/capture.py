@@ -20,6 +20,7 @@ from .cli import UsageError
 from .verdict import ExitCode
 from .worker import Worker, WorkerError, WorkerTimeout, kill_tree
 
+EXTENSION_TIME = 5  # times as long as other files may take: nvcc and g++ read all of PyTorch's headers
 FIRST = object()  # in place of case names: the file's first case alone
 
 
@@ -107,8 +108,11 @@ def capture(
     path = Path(path).expanduser().absolute()
     _, tree = contract.read_source(path)
     wanted, done = tuple(arches) or _literal_archs(tree), {}
+    usual = contract.DEFAULT_ARCHS[0]
+    if contract.builds_extension(path):
+        usual, timeout = contract.EXTENSION_ARCHS[0], EXTENSION_TIME * timeout
     if not wanted:  # ARCHS is computed or absent: the first run tells
-        first = _capture(path, contract.DEFAULT_ARCHS[0], cases, timeout)
+        first = _capture(path, usual, cases, timeout)
         wanted, done = first.archs, {first.arch: first}
     children: list[Worker] = []
     stopped = threading.Event()

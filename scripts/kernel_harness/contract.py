@@ -46,6 +46,7 @@ KNOWN_ARCHS = (
     "sm_121a",
 )
 DEFAULT_ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")
+EXTENSION_ARCHS = ("sm_90a",)  # a C++ extension takes a minute to build, and is built for one GPU by those who use it
 
 
 class ContractError(Exception):
@@ -225,7 +226,7 @@ def _tuning_space(path: Path, module: ModuleType) -> dict[str, list]:
 
 
 def _archs(path: Path, module: ModuleType) -> tuple[str, ...]:
-    archs = getattr(module, "ARCHS", DEFAULT_ARCHS)
+    archs = getattr(module, "ARCHS", EXTENSION_ARCHS if builds_extension(path) else DEFAULT_ARCHS)
     try:
         archs = (archs,) if isinstance(archs, str) else tuple(archs)
     except TypeError:
@@ -233,6 +234,11 @@ def _archs(path: Path, module: ModuleType) -> tuple[str, ...]:
     if not archs:
         raise ContractError(f"{path}: ARCHS must name compile targets, for example ('sm_90a',), or be left out")
     return check_archs(archs, f"{path}: ARCHS")
+
+
+def builds_extension(path: Path) -> bool:
+    """Does the file at ``path`` use torch.utils.cpp_extension?"""
+    return "cpp_extension" in read_source(path)[0]
 
 
 def check_archs(archs, where: str) -> tuple[str, ...]:

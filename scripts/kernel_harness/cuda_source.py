@@ -2,8 +2,8 @@
 
 PyTorch compiles such a string with NVRTC and launches through the driver; here nvcc compiles it, and whoever stands in
 for the GPU gets the launch. The functions that are stood in for are torch.cuda._utils._nvrtc_compile and
-_cuda_load_module of torch 2.13; what they accept and refuse is theirs. Extensions with C++ host code
-(torch.utils.cpp_extension) do not run. Standard library only.
+_cuda_load_module of torch 2.13; what they accept and refuse is theirs. Extensions with C++ host code are for
+cuda_extension.py. Standard library only.
 """
 
 from __future__ import annotations
@@ -25,29 +25,6 @@ LARGE_SHARED = 48 << 10  # bytes of dynamic shared memory from which on set_shar
 
 class CudaSourceError(RuntimeError):
     """nvcc does not compile the source; the message is its own."""
-
-
-class HostCodeError(RuntimeError):
-    """The kernel file runs C++ host code, which needs a GPU; nothing is said about the kernel."""
-
-
-class Extension:
-    """What torch.utils.cpp_extension.load_inline and load return here: an extension whose functions do not run."""
-
-    def __init__(self, *_, **__):
-        pass
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-        def call(*_, **__):
-            raise HostCodeError(
-                "the C++ host code of an extension (load_inline, load) runs on machines with a GPU only; a kernel that "
-                "torch.cuda._compile_kernel gets as a string is compiled and simulated without one"
-            )
-
-        return call
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,24 @@
-"""The CUDA C++ part of the stand-in: what torch.cuda._compile_kernel is given, compiled by nvcc; launches recorded."""
+"""The CUDA C++ part of the stand-in: what torch.cuda._compile_kernel and extensions compile with nvcc, and launch."""
 
 from __future__ import annotations
 
-from . import cubin, cuda_source
+from . import cubin, cuda_extension, cuda_source
 from .stand_in import Compiled, Launch, Recorder
+
+
+class _Host(cuda_extension.Host):
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self.recorder = recorder
+
+    def compiled(self, code: cuda_source.Compiled) -> None:
+        _keep(self.recorder, code.entries[0], code)
+
+    def launch(self, launch: cuda_extension.Launch) -> None:
+        dimensions = launch.grid, launch.block, launch.cluster
+        self.recorder.launch(
+            Launch(launch.kernel, *dimensions, launch.shared_bytes, launch.parameters, launch.code.cubin)
+        )
 
 
 def listen(recorder: Recorder) -> None:
@@ -11,19 +26,21 @@ def listen(recorder: Recorder) -> None:
     from torch.cuda import _utils
     from torch.utils import cpp_extension
 
-    cpp_extension.load_inline = cpp_extension.load = cuda_source.Extension
-
+    for name, function in cuda_extension.stand_ins(recorder.arch, _Host(recorder)).items():
+        setattr(cpp_extension, name, function)
     if cuda_source.nvcc() is None:
         return
-
-    def keep(name, code):
-        if not any(c.cubin == code.cubin for c in recorder.compiled):
-            recorder.compiled.append(Compiled("CUDA C++", name, code.ptx, code.cubin))
 
     def launch(kernel, grid, block, arguments, shared_bytes, tensors):
         layout = cubin.read(kernel.code.cubin)[kernel.name].parameters
         values = [value[: p.size].ljust(p.size, b"\0") for value, p in zip(arguments, layout, strict=True)]
         recorder.launch(Launch(kernel.name, grid, block, (1, 1, 1), shared_bytes, values, kernel.code.cubin))
 
+    keep = lambda name, code: _keep(recorder, name, code)
     for name, function in cuda_source.stand_ins(recorder.arch, launch, keep).items():
         setattr(_utils, name, function)
+
+
+def _keep(recorder: Recorder, name: str, code: cuda_source.Compiled) -> None:
+    if not any(c.cubin == code.cubin for c in recorder.compiled):
+        recorder.compiled.append(Compiled("CUDA C++", name, code.ptx, code.cubin))

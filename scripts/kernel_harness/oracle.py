@@ -42,6 +42,8 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
     global _file, _reference, _snapshot, _pretending
     if simulate:
         _pretending = simulation.contexts(**simulate)
+    else:
+        simulation.refuse_extensions()
     paths = [Path(path), *([Path(reference)] if reference else [])]
     _snapshot = integrity.Snapshot(tuple(p for p in paths if p.is_file()))
     try:

@@ -41,6 +41,17 @@ def contexts(arch: str, multiprocessors: int | None = None, folder: str | None =
     return context
 
 
+def refuse_extensions() -> None:
+    """Without a GPU, and without the simulator, the CUDA extensions of a file say so when they are called: its import
+    goes on, until its inputs ask for the simulator."""
+    import torch
+
+    if not torch.cuda.is_available():
+        from . import cuda_extension
+
+        cuda_extension.refuse()
+
+
 @contextlib.contextmanager
 def idle(device):
     """Launches on the simulated device do nothing."""
@@ -74,7 +85,5 @@ def cannot(error: BaseException) -> bool:
     """Does this say that there is no GPU to run something on (and nothing about the kernel)?"""
     if isinstance(error, RuntimeError) and any(text in str(error) for text in _NOT_IN_THIS_PYTORCH):
         return True
-    return any(
-        kind.__name__ in ("UnsupportedInstruction", "SimulationError") and kind.__module__.startswith("kernel_harness")
-        for kind in type(error).__mro__
-    )
+    ours = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith("kernel_harness")]
+    return not {"UnsupportedInstruction", "SimulationError", "HostCodeError"}.isdisjoint(ours)

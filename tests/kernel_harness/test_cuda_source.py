@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from kernel_harness import compile_errors, cuda_source, simulation
-from kernel_harness.cuda_source import Compiled, CudaSourceError, Extension, HostCodeError, Kernel, lowered
+from kernel_harness.cuda_source import Compiled, CudaSourceError, Kernel, lowered
 
 PTX = """.version 8.6
 .target sm_90a
@@ -55,14 +55,6 @@ def test_large_shared_memory_must_be_configured():
         kernel(shared_mem=60000)
     kernel.set_shared_memory_config(60000)
     kernel(shared_mem=60000)
-
-
-@pytest.mark.cpu
-def test_an_extension_is_loaded_and_does_not_run():
-    module = Extension("name", "source", functions=["f"])
-
-    with pytest.raises(HostCodeError, match="_compile_kernel"):
-        module.f(torch.zeros(1))
 
 
 @pytest.mark.cpu

@@ -1,21 +1,28 @@
-"""CUDA C++ on the simulated device: what torch.cuda._compile_kernel is given runs as the PTX that nvcc makes of it."""
+"""CUDA C++ on the simulated device: strings given to torch.cuda._compile_kernel, and extensions with host code in C++
+(torch.utils.cpp_extension), run as the PTX that nvcc makes of them."""
 
 import contextlib
 import os
 from unittest import mock
 
-from .. import cuda_source
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from .. import cuda_extension, cuda_source
 from .findings import SimulationError
 from .legality import LaunchOptions
 from .parser import parse
 
-_PORTABLE_CLUSTER = 8
+_PORTABLE_CLUSTER, _LARGE_CLUSTER = 8, 16
+_FRESH = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 
 
 @contextlib.contextmanager
 def active(device):
     """Kernels that are compiled from source inside this context launch on `device`."""
     from torch.cuda import _utils
+    from torch.utils import cpp_extension
 
     def launch(kernel, grid, block, arguments, shared_bytes, tensors):
         entry = parse(kernel.code.ptx).kernels[kernel.name]
@@ -30,12 +37,12 @@ def active(device):
         device.arguments = [(f"argument {index}", tensor) for index, tensor in tensors.items()]
         registers = device.registers_of(kernel.code.cubin, kernel.name)
         options = LaunchOptions(registers, kernel.shared_limit, _PORTABLE_CLUSTER)
-        # A plain launch takes the size that the source declares with __cluster_dims__.
-        cluster = (*entry.directives.get("reqnctapercluster", ()), 1, 1, 1)[:3]
+        cluster = _declared_cluster(entry)
         device.launch(kernel.code.ptx, kernel.name, grid, block, cluster, shared_bytes, arguments, options)
 
+    arch = os.environ["CUTE_DSL_ARCH"]
     if cuda_source.nvcc():
-        functions = cuda_source.stand_ins(os.environ["CUTE_DSL_ARCH"], launch)
+        functions = cuda_source.stand_ins(arch, launch)
     else:
 
         def missing(*_, **__):
@@ -45,4 +52,68 @@ def active(device):
     with contextlib.ExitStack() as stack:
         for name, function in functions.items():
             stack.enter_context(mock.patch.object(_utils, name, function))
+        for name, function in cuda_extension.stand_ins(arch, _Host(device)).items():
+            stack.enter_context(mock.patch.object(cpp_extension, name, function))
         yield
+
+
+def _declared_cluster(entry):
+    """A plain launch takes the size that the source declares with __cluster_dims__."""
+    return (*entry.directives.get("reqnctapercluster", ()), 1, 1, 1)[:3]
+
+
+class _Host(cuda_extension.Host):
+    """Launches of an extension's host code, on `device`; what PyTorch does for that code is known to the device."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def launch(self, launch):
+        entry = parse(launch.code.ptx).kernels[launch.kernel]
+        self.device.arguments = []
+        registers = self.device.registers_of(launch.code.cubin, launch.kernel)
+        clusters = _LARGE_CLUSTER if launch.large_cluster else _PORTABLE_CLUSTER
+        cluster = launch.cluster if launch.cluster != (1, 1, 1) else _declared_cluster(entry)
+        dimensions = launch.grid, launch.block, cluster
+        options = LaunchOptions(registers, launch.shared_limit, clusters)
+        parameters = launch.parameters
+        self.device.launch(
+            launch.code.ptx, launch.kernel, *dimensions, launch.shared_bytes, parameters, options, launch.overlaps
+        )
+
+    def fresh(self, tensor):
+        self.device.allocated(tensor)
+        self.device.addressed(tensor)
+
+    def written(self, address, count):
+        self.device.written(address, count)
+
+    def call(self, arguments):
+        for value in filter(_has_memory, tree_leaves(arguments)):
+            self.device.addressed(value)
+        return _Operations(self.device)
+
+
+class _Operations(TorchDispatchMode):
+    """What the C++ code lets PyTorch do: fresh memory, results that somebody wrote, and their addresses."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device, self.kept = device, []  # C++ keeps the memory, this the tensors by which the device knows it
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        name = function.overloadpacket.__name__
+        for tensor in filter(_has_memory, result if isinstance(result, (tuple, list)) else [result]):
+            self.kept.append(tensor)
+            self.device.addressed(tensor)
+            if name in _FRESH:
+                self.device.allocated(tensor)
+            elif not function.is_view:
+                self.device.touched(tensor)
+        return result
+
+
+def _has_memory(value):
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided

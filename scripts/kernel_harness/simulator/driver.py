@@ -109,6 +109,13 @@ class SimulatedDevice:
             if entry:
                 entry[1][:] = True
 
+    def written(self, address, count):
+        """The host wrote `count` bytes, as a copy in the stream after all launches so far."""
+        self._running = {}
+        for start, (_, mask) in self._unwritten.items():
+            if start <= address < start + len(mask):
+                mask[address - start : address - start + count] = True
+
     def addressed(self, tensor):
         """`tensor` was asked for its address, which may reach a kernel as a number."""
         self._addressed[tensor.untyped_storage().data_ptr()] = weakref.ref(tensor)

@@ -1,0 +1,5 @@
+// PyTorch's header of this name, for host code without a GPU.
+#pragma once
+#include <c10/cuda/CUDAException.h>
+
+#define AT_CUDA_CHECK(EXPR) C10_CUDA_CHECK(EXPR)
