@@ -19,8 +19,8 @@
     simulation     kernel files on machines without a GPU, through the simulator; shrinking, shrunk_trials
     verify_command verify_kernel.py behind its arguments
 
-    capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, cuda_source,
-                   cuda_extension (with cuda_host/ in C++), cubin, ptx, sass
+    capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, import_hook,
+                   cuda_source, cuda_extension (with cuda_host/ in C++), cubin, ptx, sass
     inspection     instruction facts, EXPECT, occupancy; kernel_facts, expect, occupancy, devices
 
     timing         CUPTI and events behind a GPU-side backlog; cupti, cuda_driver, gpu_state

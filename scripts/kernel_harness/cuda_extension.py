@@ -28,6 +28,7 @@ from unittest import mock
 from . import cubin
 from .cuda_source import Compiled, CudaSourceError, nvcc
 
+MODULE = "torch.utils.cpp_extension"
 HERE = Path(__file__).parent / "cuda_host"
 HEADERS = [path.read_text() for path in sorted(HERE.rglob("*.*"))]  # read now: a kernel file may not look in here
 # How host code may name a CUDA device in a way that the headers do not turn into the CPU.

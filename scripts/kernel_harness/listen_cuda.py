@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import cubin, cuda_extension, cuda_source
+from .import_hook import after_import
 from .stand_in import Compiled, Launch, Recorder
 
 
@@ -24,10 +25,8 @@ class _Host(cuda_extension.Host):
 def listen(recorder: Recorder) -> None:
     """Where there is no nvcc, a string fails to compile as it would without the stand-in."""
     from torch.cuda import _utils
-    from torch.utils import cpp_extension
 
-    for name, function in cuda_extension.stand_ins(recorder.arch, _Host(recorder)).items():
-        setattr(cpp_extension, name, function)
+    after_import(cuda_extension.MODULE, lambda: _replace_builds(recorder))
     if cuda_source.nvcc() is None:
         return
 
@@ -39,6 +38,13 @@ def listen(recorder: Recorder) -> None:
     keep = lambda name, code: _keep(recorder, name, code)
     for name, function in cuda_source.stand_ins(recorder.arch, launch, keep).items():
         setattr(_utils, name, function)
+
+
+def _replace_builds(recorder: Recorder) -> None:
+    from torch.utils import cpp_extension
+
+    for name, function in cuda_extension.stand_ins(recorder.arch, _Host(recorder)).items():
+        setattr(cpp_extension, name, function)
 
 
 def _keep(recorder: Recorder, name: str, code: cuda_source.Compiled) -> None:

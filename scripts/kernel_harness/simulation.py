@@ -47,9 +47,9 @@ def refuse_extensions() -> None:
     import torch
 
     if not torch.cuda.is_available():
-        from . import cuda_extension
+        from . import cuda_extension, import_hook
 
-        cuda_extension.refuse()
+        import_hook.after_import(cuda_extension.MODULE, cuda_extension.refuse)
 
 
 @contextlib.contextmanager

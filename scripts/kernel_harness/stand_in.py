@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import importlib
 import struct
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -23,6 +22,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from . import devices
+from .import_hook import after_import
 
 CUDA = torch.device("cuda", 0)
 BIG = 1 << 22  # elements: a random tensor beyond this stays unfilled, since a compiler never looks at values
@@ -84,8 +84,8 @@ def install(arch: str) -> Recorder:
     mode = _OnTheCpu()
     mode.__enter__()
     recorder.keep_alive.append(mode)
-    _hook_import("cutlass", lambda: _listen("listen_cute", recorder))
-    _hook_import("triton", lambda: _listen("listen_triton", recorder))
+    after_import("cutlass", lambda: _listen("listen_cute", recorder))
+    after_import("triton", lambda: _listen("listen_triton", recorder))
     _listen("listen_cuda", recorder)
     return recorder
 
@@ -232,31 +232,3 @@ def _stand_in_for_torch_cuda(arch: str) -> None:
 
 def _listen(module: str, recorder: Recorder) -> None:
     importlib.import_module(f".{module}", __package__).listen(recorder)
-
-
-def _hook_import(name: str, action: Callable[[], None]) -> None:
-    """Run ``action`` once ``name`` has been imported, by whomever."""
-    if name in sys.modules:
-        action()
-        return
-
-    class Finder:
-        @staticmethod
-        def find_spec(fullname, path=None, target=None):
-            if fullname != name:
-                return None
-            sys.meta_path.remove(Finder)
-            from importlib.util import find_spec
-
-            spec = find_spec(name)
-            if spec is not None:
-                execute = spec.loader.exec_module
-
-                def then_act(module):
-                    execute(module)
-                    action()
-
-                spec.loader.exec_module = then_act
-            return spec
-
-    sys.meta_path.insert(0, Finder)

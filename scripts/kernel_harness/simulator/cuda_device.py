@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import sys
 from unittest import mock
 
 import torch
@@ -10,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from .. import cuda_extension, cuda_source
+from ..import_hook import after_import
 from .findings import SimulationError
 from .legality import LaunchOptions
 from .parser import parse
@@ -22,7 +24,6 @@ _FRESH = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_stride
 def active(device):
     """Kernels that are compiled from source inside this context launch on `device`."""
     from torch.cuda import _utils
-    from torch.utils import cpp_extension
 
     def launch(kernel, grid, block, arguments, shared_bytes, tensors):
         entry = parse(kernel.code.ptx).kernels[kernel.name]
@@ -52,8 +53,14 @@ def active(device):
     with contextlib.ExitStack() as stack:
         for name, function in functions.items():
             stack.enter_context(mock.patch.object(_utils, name, function))
-        for name, function in cuda_extension.stand_ins(arch, _Host(device)).items():
-            stack.enter_context(mock.patch.object(cpp_extension, name, function))
+        host = _Host(device)
+
+        def replace_builds():
+            module = sys.modules[cuda_extension.MODULE]
+            for name, function in cuda_extension.stand_ins(arch, host).items():
+                stack.enter_context(mock.patch.object(module, name, function))
+
+        stack.callback(after_import(cuda_extension.MODULE, replace_builds))
         yield
 
 
