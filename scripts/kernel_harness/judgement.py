@@ -41,11 +41,10 @@ class CaseJudge:
 
     # --- calls ---
 
-    def _inputs(self, label: str) -> Bundle:
+    def _inputs(self, label: str, seed: int | None = None) -> Bundle:
         judge = self.judge
-        reply = judge.ask_oracle(
-            "inputs", case=self.case, seed=judge.next_seed(), file=str(judge.new_file("inputs")), bench=self.bench
-        )
+        asked = {"case": self.case, "seed": seed or judge.next_seed(), "bench": self.bench}
+        reply = judge.ask_oracle("inputs", file=str(judge.new_file("inputs")), **asked)
         if "needs_gpu" in reply:
             self.outcome.needs_gpu = reply["needs_gpu"]
             raise Stop

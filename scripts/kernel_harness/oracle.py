@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from . import case_sizes, integrity, simulation, values
+from . import rare_draws as rare
 from .choices import Choices, is_hidden
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
@@ -71,16 +72,8 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
 
 def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
     """Call get_inputs for a case (of BENCH_CASES with ``bench``) under ``seed`` and lay the list out in ``file``."""
-    keywords = (_file.bench_cases if bench else _file.cases)[case]
-    torch.manual_seed(seed)
-    random.seed(seed)
-    with contextlib.suppress(ImportError):
-        import numpy
-
-        numpy.random.seed(seed % 2**32)
     try:
-        with _pretending():
-            made = _file.get_inputs(**keywords)
+        made = _drawn((_file.bench_cases if bench else _file.cases)[case], seed)
     except BaseException as error:
         return _failure("get_inputs", error)
     problem = _inputs_problem(made)
@@ -91,6 +84,22 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
     except values.UnsupportedValue as error:
         return {"contract": f"get_inputs returns {error}"}
     return {"bundle": bundle.to_json(), "device": _device_of(made)}
+
+
+def rare_draws(case: str, seed: int) -> dict:
+    """Seeds of get_inputs whose integers and masks are rare, and what is rare about them (rare_draws.py)."""
+    return {"rare": rare.rarest(lambda number: _tensors(_drawn(_file.cases[case], number)), seed)}
+
+
+def _drawn(keywords: dict, seed: int):
+    torch.manual_seed(seed)
+    random.seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy
+
+        numpy.random.seed(seed % 2**32)
+    with _pretending():
+        return _file.get_inputs(**keywords)
 
 
 def reference(
@@ -354,6 +363,6 @@ def _of_the_file(function: Callable) -> Callable:
     return answer
 
 
-_SERVED = (load, inputs, reference, is_exact, rehearse)
+_SERVED = (load, inputs, rare_draws, reference, is_exact, rehearse)
 HANDLERS = {function.__name__: function for function in _SERVED}
 HANDLERS |= {name: _of_the_file(function) for name, function in case_sizes.QUESTIONS.items()}

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import torch
 
-from . import integers, nonfinite, ties, values, variations, worker
+from . import integers, nonfinite, rare_draws, ties, values, variations, worker
 from .contract import ContractError
 from .judgement import INDEX_DTYPES, REFUSALS
 from .rule_breakers import RuleBreaker, RuleBreakers
@@ -16,6 +16,7 @@ from .values import Bundle
 
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 TIE_DRAWS = 3
+RARE_BYTES = 2**20  # of inputs, of which many are drawn
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
@@ -61,6 +62,28 @@ class ValueTrials(RuleBreakers):
             if not same_outputs(now["native"], expected["native"]):
                 return False
         return tried
+
+    def _rare_draws(self, first: Bundle) -> None:
+        """Draws of get_inputs whose integers and masks are unlike those of others (rare_draws.py)."""
+        if first.size > RARE_BYTES or not rare_draws.has_discrete(first):
+            return
+        answer = self.judge.ask_oracle("rare_draws", case=self.case, seed=self.judge.next_seed())
+        for seed, what in answer["rare"]:
+            if self.case_failed():
+                return
+            drawn = self._inputs("rare", seed)
+            try:
+                expected = self._reference(drawn, "rare")
+            except ContractError:
+                continue
+            if as_finite(expected, self.base):  # else a mean of nothing, say, which nobody may have thought of
+                label = f"inputs of seed {seed}, a rare draw: {what}"
+                self._judged(label, drawn, expected)
+
+    def _judged(self, label: str, drawn: Bundle, expected: dict) -> None:
+        work = self._working_copy(drawn)
+        reply = self._call(label, work, "b", poison="large")
+        self._judge_trial(label, reply, expected, drawn, work, decisive="values")
 
     def _others_elsewhere(self, held: Bundle) -> None:
         """The first input where it was, all others in new memory: what is kept by the address of one is stale then.

@@ -1,0 +1,80 @@
+"""Rare draws of get_inputs: many are made, and those are judged whose integers and masks are unlike the others'.
+
+What a kernel gets wrong where three tokens share an id, or a segment ends where a block does, it gets wrong on one draw
+in a hundred. Such a draw is as much within the promise of the file as any other: nothing about it is changed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+
+from . import values
+from .values import Bundle
+
+DRAWS, SECONDS = 1000, 1.5
+FEWEST = 16  # draws that tell what is rare
+COMMON = 0.05  # share of the draws; what as many show, the other seeds show as well
+MOST = 6
+BLOCK = 32  # elements; the smallest that a kernel takes at a time
+TENSORS = 4
+
+
+def has_discrete(bundle: Bundle) -> bool:
+    return any(_is_discrete(values.dtype_named(node["dtype"])) for _, node in values.tensors_of(bundle.tree))
+
+
+def rarest(draw: Callable[[int], list[torch.Tensor]], seed: int) -> list[tuple[int, str]]:
+    """[(seed, what is rare about its draw)]: at most MOST, the rarest first. draw(seed) gives the tensors of one."""
+    until, seen = time.monotonic() + SECONDS, {}
+    for number in range(seed, seed + DRAWS):
+        if time.monotonic() > until:
+            break
+        discrete = [(i, t) for i, t in enumerate(draw(number)) if _is_discrete(t.dtype) and t.numel() > 1]
+        for index, tensor in discrete[:TENSORS]:
+            for what, measure in _measures(tensor):
+                seen.setdefault(f"{what} of the integers or masks in tensor {index}", []).append((measure, number))
+    found: dict[int, tuple[float, str]] = {}
+    for what, measured in seen.items():
+        if len(measured) < FEWEST:
+            continue
+        most, number = max(measured)
+        share = sum(measure == most for measure, _ in measured) / len(measured)
+        if share <= COMMON and share < found.get(number, (1.0, ""))[0]:
+            found[number] = share, what
+    ranked = sorted(found.items(), key=lambda item: item[1][0])
+    return [(number, what) for number, (_, what) in ranked[:MOST]]
+
+
+def _is_discrete(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _measures(x: torch.Tensor) -> Iterator[tuple[str, float]]:
+    """(what there is much of, how much): of few things, as each costs a call of the kernel."""
+    x = x.cpu()
+    if x.dtype is torch.bool:
+        rows = x.sum(-1) if x.dim() else x.sum()
+        yield "the fullest row", int(rows.max())
+        yield "the emptiest row", -int(rows.min())
+        places = x.nonzero()[:, -1] if x.dim() else torch.zeros(0)
+        yield "edges of blocks among the places", _edges(places)
+        return
+    counts = x.flatten().unique(return_counts=True)[1]
+    yield "the most frequent", int(counts.max())
+    if x.dim() and x.shape[-1] > 1:
+        yield "equal neighbours", int((x.diff(dim=-1) == 0).sum())
+    yield "edges of blocks", _edges(x)
+    yield "the largest", int(x.max())
+    yield "the smallest", -int(x.min())
+
+
+def _edges(places: torch.Tensor) -> float:
+    """How many lie where a block begins, those of larger blocks first."""
+    wide = places.to(torch.int64).flatten()
+    wide = wide[(wide > 0) & (wide % BLOCK == 0)]
+    powers = (wide & -wide).to(torch.float64)
+    return math.fsum(powers.square().tolist())
