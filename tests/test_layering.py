@@ -31,6 +31,7 @@ WITH_TORCH = {
     "graph_nodes",
     "structured",
     "integers",
+    "rare_draws",
     "ties",
     "oracle",
     "candidate",

@@ -98,6 +98,9 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
             yield old, old / FACTOR, True, {**node, "value": old / FACTOR}
         if 0 < abs(old) < NEGLIGIBLE:
             yield old, NOTICED, True, {**node, "value": NOTICED}
+    elif kind == "float" and isinstance(old, str) and math.isinf(float(old)):  # a limit that is none
+        new = math.copysign(1.0, float(old))
+        yield float(old), new, True, {**node, "value": new}
     elif kind == "str":
         kin = [word for line in KIN for word in line.split() if old.lower() in line.lower().split()]
         for new in list(dict.fromkeys(word for word in [*kin, *words] if word != old))[: MOST_WORDS * 4]:

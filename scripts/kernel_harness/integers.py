@@ -15,6 +15,7 @@ from .structured import CODES
 
 DATA = 64  # elements; fewer are parameters
 WIDE = {torch.int32: 2**30, torch.int64: 2**40}  # values up to there: sums in int64 pass 32 bits
+WIDEST = 2**62  # the sum of all
 MIDDLE = 2**15  # products are exact in int32, not in float32
 NARROW = (torch.uint8, torch.int8, torch.int16)  # here the whole range is what data fill
 SLIPS = 4  # so many different errors, at most, make a carry, an offset by one or a missing sign
@@ -35,6 +36,11 @@ def whole_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | N
         info, drawn = torch.iinfo(x.dtype), {"generator": generator, "device": x.device}
         return torch.randint(info.min, info.max + 1, x.shape, **drawn).to(x.dtype)
     return _times(x, WIDE[x.dtype]) if x.dtype in WIDE else None
+
+
+def widest(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Data of 64 bits whose sums have more digits than float64 holds, and stay in range."""
+    return _times(x, WIDEST // max(1, x.numel())) if x.dtype is torch.int64 else None
 
 
 def top(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

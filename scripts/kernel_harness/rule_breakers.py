@@ -22,6 +22,7 @@ class RuleBreaker:
 
     nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
     slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
+    codes: so do others that are right but for few elements: a code that get_inputs does not make is read wrongly.
     named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
     openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
     zeros: only where the reference answers zeros, which it takes care to do.
@@ -34,6 +35,7 @@ class RuleBreaker:
     decides: bool = False
     nearly: bool = False
     slip: bool = False
+    codes: bool = False
     named: bool = False
     openly: bool = False
     zeros: bool = False
@@ -172,14 +174,17 @@ class RuleBreakers(FileChecks):
             (integers.both_signs, "integers of both signs"),
             (integers.middle_width, "integers of fifteen bits"),
             (integers.whole_width, "integers that fill their type"),
+            (integers.widest, "integers whose sums have sixty bits"),
             (integers.top, "integers near the top of their type"),
             (integers.one_each, "one True in each row"),
         )
         found = []
+        dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}
         for change, what in changes:
             new, moved = self._varied(first, change, kinds="index")
             if moved and self._moves(new):
-                found.append(RuleBreaker("replay", what, new, decides=True, slip=True))
+                codes = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
+                found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
         tree = read_source(self.settings.reference or self.settings.kernel)[1]
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
         for value in integers.special_values(tree, numbers):

@@ -1,6 +1,7 @@
 """Which other arguments the judge passes in place of those of get_inputs."""
 
 import ast
+import math
 
 import pytest
 import torch
@@ -15,10 +16,17 @@ def changed(argument, tmp_path, words=()):
     return [(o.new, o.decides, values.rebuild(o.bundle.tree["items"][1], None)) for o in other_arguments(bundle, words)]
 
 
-@pytest.mark.parametrize(
-    ("argument", "other", "decides"),
-    [(2.0, 2.1875, True), (0.0, 0.1, True), (True, False, True), (3, 4, False), (torch.bfloat16, torch.float32, True)],
-)
+OTHERS = [
+    (2.0, 2.1875, True),
+    (0.0, 0.1, True),
+    (-math.inf, -1.0, True),
+    (True, False, True),
+    (3, 4, False),
+    (torch.bfloat16, torch.float32, True),
+]
+
+
+@pytest.mark.parametrize(("argument", "other", "decides"), OTHERS)
 def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_path):
     [(_, decided, rebuilt)] = changed(argument, tmp_path)
 

@@ -9,6 +9,7 @@ from kernel_harness import integers
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
 DATA = torch.randint(0, 1000, (40, 50), generator=TORCH)
+WIDER = [integers.both_signs, integers.middle_width, integers.whole_width, integers.widest]
 UNTOUCHED = {
     "mask": DATA > 500,
     "labels": DATA % 10,
@@ -19,7 +20,7 @@ UNTOUCHED = {
 
 
 @pytest.mark.parametrize("name", UNTOUCHED)
-@pytest.mark.parametrize("change", [integers.both_signs, integers.middle_width, integers.whole_width], ids=str)
+@pytest.mark.parametrize("change", WIDER, ids=str)
 def test_what_is_no_data_stays(name, change):
     assert change(UNTOUCHED[name], TORCH) is None
 
@@ -35,6 +36,14 @@ def test_sums_of_wide_integers_pass_32_bits_and_products_of_middle_ones_24():
     assert int(integers.whole_width(DATA, TORCH).sum(1).min()) > 2**31
     middle = integers.middle_width(DATA.int(), TORCH)
     assert 2**24 < int((middle * middle).max()) < 2**31
+
+
+def test_the_sums_of_the_widest_integers_have_more_digits_than_float64_and_stay_in_range():
+    sums = integers.widest(DATA, TORCH).flatten().cumsum(0)
+
+    assert bool((sums.diff() >= 0).all())
+    assert not torch.equal(sums.double().long(), sums)
+    assert integers.widest(DATA.int(), TORCH) is None
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16], ids=str)

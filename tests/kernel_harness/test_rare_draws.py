@@ -1,0 +1,45 @@
+"""Which draws of get_inputs stand out among many."""
+
+import pytest
+import torch
+from kernel_harness import rare_draws
+
+pytestmark = pytest.mark.cpu
+
+
+def drawn(make):
+    def draw(seed):
+        torch.manual_seed(seed)
+        return [torch.randn(4), make()]
+
+    return draw
+
+
+def chosen(make):
+    draw = drawn(make)
+    return [draw(seed)[1] for seed, _ in rare_draws.rarest(draw, seed=1)]
+
+
+def test_an_id_that_comes_three_times_is_found():
+    found = chosen(lambda: torch.randint(0, 2000, (64,)))
+
+    assert max(int(ids.unique(return_counts=True)[1].max()) for ids in found) >= 3
+
+
+def test_a_place_at_the_edge_of_the_only_block_is_found():
+    assert any(bool(mask[:, 256].any()) for mask in chosen(lambda: torch.rand(2, 300) < 0.01))
+
+
+def test_the_last_of_many_classes_is_found():
+    assert any(bool((labels == 999).any()) for labels in chosen(lambda: torch.randint(0, 1000, (8,))))
+
+
+@pytest.mark.parametrize("make", [lambda: torch.randn(8), lambda: torch.arange(50), lambda: torch.ones(3) > 0])
+def test_what_is_alike_in_all_draws_is_not_rare(make):
+    assert rare_draws.rarest(drawn(make), seed=1) == []
+
+
+def test_few_are_judged():
+    draw = lambda seed: [torch.randint(0, 10**6, (30,)) for _ in range(9)]
+
+    assert 0 < len(rare_draws.rarest(draw, seed=1)) <= rare_draws.MOST
