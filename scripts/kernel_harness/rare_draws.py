@@ -63,6 +63,7 @@ def _measures(x: torch.Tensor) -> Iterator[tuple[str, float]]:
         places = x.nonzero()[:, -1] if x.dim() else torch.zeros(0)
         yield "edges of blocks among the places", _edges(places)
         return
+    x = x.to(torch.int64)  # unsigned words have no arithmetic of their own
     counts = x.flatten().unique(return_counts=True)[1]
     yield "the most frequent", int(counts.max())
     if x.dim() and x.shape[-1] > 1:
@@ -74,7 +75,7 @@ def _measures(x: torch.Tensor) -> Iterator[tuple[str, float]]:
 
 def _edges(places: torch.Tensor) -> float:
     """How many lie where a block begins, those of larger blocks first."""
-    wide = places.to(torch.int64).flatten()
+    wide = places.flatten()
     wide = wide[(wide > 0) & (wide % BLOCK == 0)]
     powers = (wide & -wide).to(torch.float64)
     return math.fsum(powers.square().tolist())

@@ -39,7 +39,13 @@ def test_what_is_alike_in_all_draws_is_not_rare(make):
     assert rare_draws.rarest(drawn(make), seed=1) == []
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int16], ids=str)
+def test_every_width_of_integers_is_looked_at(dtype):
+    assert chosen(lambda: torch.randint(0, 120, (40,)).to(dtype))
+
+
 def test_few_are_judged():
-    draw = lambda seed: [torch.randint(0, 10**6, (30,)) for _ in range(9)]
+    def draw(seed):
+        return [torch.randint(0, 10**6, (30,)) for _ in range(9)]
 
     assert 0 < len(rare_draws.rarest(draw, seed=1)) <= rare_draws.MOST
