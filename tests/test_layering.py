@@ -32,6 +32,7 @@ WITH_TORCH = {
     "structured",
     "integers",
     "rare_draws",
+    "flushed",
     "ties",
     "oracle",
     "candidate",

@@ -14,6 +14,7 @@
     integrity, audit     what a kernel file leaves changed, and where it looks
     variations     inputs that no kernel file has seen                                               torch
     rare_draws     draws of get_inputs whose integers and masks are unlike those of others                    torch
+    flushed        fp8 subnormals that became zero, which compare does not see                               torch
     compare        acceptance rule, null kernels, where and how a result is wrong                    torch
     contraction    inputs and products that an element of a result may be made of
     verification, trials, judgement, structure, findings    the judge; it never imports the kernel file

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from . import flushed
 from .diagnosis import explain_precision, flattened, locate, real
 
 CHUNK_ELEMENTS = 1 << 22  # 32 MiB in float64
@@ -142,6 +143,8 @@ def compare(
         if floating
         else _compare_exact(outcome, result, expected, device)
     )
+    if outcome.passed and tolerance is None and not conditioned:
+        wrong_map = flushed.find(outcome, result, expected.native, expected.golden) or wrong_map
     if outcome.wrong and explain:
         locate(outcome, result, expected.native, wrong_map)
     return outcome
