@@ -13,8 +13,8 @@
     candidate      role: kernel_fn only; with outputs, poison, fingerprint, census, tracing          torch
     integrity, audit     what a kernel file leaves changed, and where it looks
     variations     inputs that no kernel file has seen                                               torch
-    rare_draws     draws of get_inputs whose integers and masks are unlike those of others                    torch
-    flushed        fp8 subnormals that became zero, which compare does not see                               torch
+    rare_draws     draws of get_inputs whose integers and masks are unlike those of others           torch
+    flushed        fp8 subnormals that became zero, which compare does not see                       torch
     compare        acceptance rule, null kernels, where and how a result is wrong                    torch
     contraction    inputs and products that an element of a result may be made of
     verification, trials, judgement, structure, findings    the judge; it never imports the kernel file
