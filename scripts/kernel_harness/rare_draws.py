@@ -17,7 +17,7 @@ from .values import Bundle
 
 DRAWS, SECONDS = 1000, 1.5
 FEWEST = 16  # draws that tell what is rare
-COMMON = 0.3  # share of the draws; what as many show, another seed or two show as well
+COMMON = 0.3  # share of the draws; what as many show, the other seeds show, too
 MOST = 6
 BLOCK = 32  # elements; the smallest that a kernel takes at a time
 TENSORS = 4
