@@ -89,6 +89,9 @@ class Host:
     def written(self, address: int, count: int) -> None:
         """The host code wrote ``count`` bytes."""
 
+    def symbol(self, code: Compiled, name: str, offset: int, address: int, count: int, is_written: bool) -> None:
+        """The host code copies ``count`` bytes from ``address`` to a variable of the module, or the other way."""
+
     def call(self, arguments: list) -> contextlib.AbstractContextManager:
         """Around a call from Python with these arguments, tensors among them at any depth."""
         return contextlib.nullcontext()
@@ -342,6 +345,7 @@ _TYPES = {
     "release": (None, ctypes.c_uint64),
     "written": (None, ctypes.c_uint64, ctypes.c_size_t),
     "attribute": (ctypes.c_int, ctypes.c_int),
+    "symbol": (None, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_int),
 }  # fmt: skip
 
 
@@ -350,7 +354,7 @@ class _Runtime:
 
     def __init__(self, library: str, code: list[Compiled], host: Host):
         self.host, self.error = host, None
-        self._code = {entry: one for one in code for entry in one.entries}
+        self._modules, self._code = code, {entry: one for one in code for entry in one.entries}
         functions = [ctypes.CFUNCTYPE(*kinds)(self._kept(name)) for name, kinds in _TYPES.items()]
         self._table = (ctypes.c_void_p * len(functions))(*(ctypes.cast(f, ctypes.c_void_p).value for f in functions))
         self._functions = functions
@@ -358,7 +362,7 @@ class _Runtime:
             ctypes.CDLL(library).simulated_cuda_callbacks(self._table)
 
     def _kept(self, name: str):
-        function = self.launch if name == "launch" else getattr(self.host, name)
+        function = getattr(self if name in ("launch", "symbol") else self.host, name)
 
         def call(*args):
             try:
@@ -379,3 +383,10 @@ class _Runtime:
         grid, block, cluster = (tuple(geometry[i : i + 3]) for i in (0, 3, 6))
         allowed = shared_limit, bool(large_cluster), bool(overlaps)
         self.host.launch(Launch(code, kernel, grid, block, cluster, shared_bytes, values, *allowed))
+
+    def symbol(self, name, offset, address, count, is_written) -> None:
+        variable = name.decode()
+        declared = re.compile(rf"\.(global|const)\b[^;=]*\b{re.escape(variable)}\b")
+        code = next((one for one in self._modules if declared.search(one.ptx)), None)
+        if code is not None:  # else no kernel reads it
+            self.host.symbol(code, variable, offset, address, count, bool(is_written))

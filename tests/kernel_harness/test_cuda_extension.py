@@ -77,6 +77,24 @@ torch::Tensor positive(torch::Tensor x, bool cleared) {  // counts into scratch 
 void scale_all(std::vector<torch::Tensor> all, double s) {
   for (auto& x : all) scaled<float><<<1, 64>>>(x.data_ptr<float>(), x.data_ptr<float>(), x.numel(), s);
 }
+__constant__ float weights[4] = {1, 2, 3, 4};
+__device__ int calls;
+__global__ void weighted(const float* x, float* y) {
+  y[threadIdx.x] = x[threadIdx.x] * weights[threadIdx.x];
+  if (threadIdx.x == 0) ++calls;
+}
+torch::Tensor weigh(torch::Tensor x, double third) {
+  float value = third;
+  AT_CUDA_CHECK(cudaMemcpyToSymbol(weights, &value, sizeof(float), 2 * sizeof(float)));
+  auto y = torch::empty_like(x);
+  weighted<<<1, 4>>>(x.data_ptr<float>(), y.data_ptr<float>());
+  return y;
+}
+int64_t times() {
+  int count;
+  AT_CUDA_CHECK(cudaMemcpyFromSymbol(&count, calls, sizeof(int)));
+  return count;
+}
 torch::Tensor cluster_ranks() {
   auto y = torch::zeros({4}, torch::dtype(torch::kInt32).device(torch::kCUDA));
   ranks<<<4, 32>>>(y.data_ptr<int>());
@@ -93,6 +111,8 @@ torch::Tensor scale(torch::Tensor x, double s, int64_t extra);
 torch::Tensor reverse(torch::Tensor x, bool allowed);
 torch::Tensor positive(torch::Tensor x, bool cleared);
 void scale_all(std::vector<torch::Tensor> all, double s);
+torch::Tensor weigh(torch::Tensor x, double third);
+int64_t times();
 torch::Tensor cluster_ranks();
 int64_t multiprocessors();
 torch::Tensor named(torch::Tensor x);
@@ -100,7 +120,7 @@ torch::Tensor named(torch::Tensor x);
 LOADED = f"""
 from torch.utils.cpp_extension import load_inline
 import torch
-names = ["scale", "scale_all", "reverse", "positive", "cluster_ranks", "multiprocessors", "named"]
+names = ["weigh", "times", "scale", "scale_all", "reverse", "positive", "cluster_ranks", "multiprocessors", "named"]
 module = load_inline("several", {DECLARED!r}, cuda_sources=[{SOURCE!r}], functions=names)
 """
 CALLS = {
@@ -112,6 +132,7 @@ CALLS = {
     "scratch": "module.positive(torch.tensor([1.0, -1.0, 2.0]), True).item()",
     "scratch, not cleared": "bool(module.positive(torch.tensor([1.0]), False) >= 0)",
     "list": "(all := [torch.ones(2), torch.ones(3)], module.scale_all(all, 2.0)) and [x.tolist() for x in all]",
+    "constants": "[module.weigh(torch.ones(4), w).tolist() for w in (7.0, 8.0)] + [module.times()]",
     "clusters": "module.cluster_ranks().tolist()",
     "device": "module.multiprocessors()",
     "named": "module.named(torch.zeros(1)).tolist()",
@@ -152,7 +173,8 @@ def answers(root):
 @pytest.mark.parametrize(("call", "expected"), [
     ("float", [2.0, 198.0]), ("double", [0.5, 49.5]), ("shared", [19999.0, 0.0]), ("scratch", 2),
     ("list", [[2.0, 2.0], [2.0, 2.0, 2.0]]),
-    ("clusters", [0, 1, 0, 1]), ("device", 8)])
+    ("clusters", [0, 1, 0, 1]),
+    ("constants", [[1.0, 2.0, 7.0, 4.0], [1.0, 2.0, 8.0, 4.0], 2]), ("device", 8)])
 class TestRight:
     pytestmark = builds
 

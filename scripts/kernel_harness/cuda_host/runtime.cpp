@@ -22,6 +22,7 @@ struct Callbacks {
   void (*release)(uint64_t address);
   void (*written)(uint64_t address, size_t bytes);
   int (*attribute)(int id);
+  void (*symbol)(const char* variable, size_t offset, uint64_t address, size_t bytes, int is_written);
 } callbacks;
 
 struct Kernel { std::string name; int shared_limit = 0, large_cluster = 0; };
@@ -31,10 +32,15 @@ std::map<const void*, Kernel>& kernels() {
   return known;
 }
 
+std::map<const void*, std::string>& variables() {
+  static std::map<const void*, std::string> known;
+  return known;
+}
+
 Config pending;
 int last_error = 0;
 
-enum { kInvalidValue = 1, kSymbolNotFound = 98 };
+enum { kInvalidSymbol = 13, kSymbolNotFound = 98 };
 enum { kCluster = 4, kProgrammatic = 6 };                     // cudaLaunchAttributeID
 enum { kSharedLimit = 8, kLargeCluster = 14 };                // cudaFuncAttribute
 
@@ -44,6 +50,13 @@ int run(const void* function, Dim3 grid, Dim3 block, Dim3 cluster, size_t shared
   const unsigned geometry[9] = {grid.x, grid.y, grid.z, block.x, block.y, block.z, cluster.x, cluster.y, cluster.z};
   const Kernel& kernel = found->second;
   callbacks.launch(kernel.name.c_str(), geometry, shared, kernel.shared_limit, kernel.large_cluster, overlaps, arguments);
+  return 0;
+}
+
+int move(const void* symbol, const void* memory, size_t bytes, size_t offset, int is_written) {
+  auto found = variables().find(symbol);
+  if (found == variables().end()) return last_error = kInvalidSymbol;
+  callbacks.symbol(found->second.c_str(), offset, reinterpret_cast<uint64_t>(memory), bytes, is_written);
   return 0;
 }
 
@@ -58,7 +71,7 @@ void** __cudaRegisterFatBinary(void*) { static void* handle; return &handle; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
-void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
+void __cudaRegisterVar(void**, char* host, char*, const char* name, int, size_t, int, int) { variables()[host] = name; }
 void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
   kernels()[host].name = name;
 }
@@ -139,5 +152,14 @@ int cudaMemcpy(void* to, const void* from, size_t bytes, int) {
   return 0;
 }
 int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, void*) { return cudaMemcpy(to, from, bytes, kind); }
+int cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, int) {
+  return move(symbol, from, bytes, offset, 1);
+}
+int cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, int kind, void*) {
+  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+int cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, int) {
+  return move(symbol, to, bytes, offset, 0);
+}
 
 }  // extern "C"

@@ -2,10 +2,12 @@
 (torch.utils.cpp_extension), run as the PTX that nvcc makes of them."""
 
 import contextlib
+import ctypes
 import os
 import sys
 from unittest import mock
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -95,6 +97,15 @@ class _Host(cuda_extension.Host):
 
     def written(self, address, count):
         self.device.written(address, count)
+
+    def symbol(self, code, name, offset, address, count, is_written):
+        variable = self.device.variable(code.ptx, name)
+        if offset + count > len(variable):
+            raise SimulationError(f"the host copies {count} bytes at {offset} of {name}, which has {len(variable)}")
+        memory = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (count,))
+        inside = variable[offset : offset + count]
+        inside[:], memory[:] = (memory, memory) if is_written else (inside, inside)
+        self.device.written(address, 0 if is_written else count)
 
     def call(self, arguments):
         for value in filter(_has_memory, tree_leaves(arguments)):

@@ -25,7 +25,8 @@ import numpy as np
 from .findings import SimulationError
 from .host import DEVICE_ATTRIBUTES, SM_COUNT
 from .memory import Memory
-from .simulate import WAVE_LANES, simulate
+from .parser import parse
+from .simulate import WAVE_LANES, initialise, simulate
 
 _TARGETS = {"sm_80": (8, 0), "sm_90": (9, 0), "sm_90a": (9, 0), "sm_100a": (10, 0), "sm_120a": (12, 0)}
 
@@ -115,6 +116,17 @@ class SimulatedDevice:
         for start, (_, mask) in self._unwritten.items():
             if start <= address < start + len(mask):
                 mask[address - start : address - start + count] = True
+
+    def variable(self, text, name):
+        """The bytes of a module's variable, which the host may write: as declared, or as the launches left them."""
+        held = self._variables.setdefault(text, {})
+        if name not in held:
+            declared = parse(text).variables[name]
+            if any(isinstance(value, tuple) for value in declared.values):
+                raise SimulationError(f"the host code copies {name}, whose value is an address: not simulated")
+            held[name] = np.zeros(max(declared.nbytes, 1), dtype=np.uint8)
+            initialise(declared, held[name], {})
+        return held[name]
 
     def addressed(self, tensor):
         """`tensor` was asked for its address, which may reach a kernel as a number."""

@@ -54,6 +54,16 @@ class Launch:
         return bytes(data)
 
 
+def initialise(variable, data, addresses):
+    """Writes the values that a module's variable is declared with. addresses: of the variables that they may name."""
+    size = ptx.type_bytes(variable.element)
+    for index, value in enumerate(variable.values):
+        number = addresses.get(value[0], 0) + value[1] if isinstance(value, tuple) else value
+        data[index * size : (index + 1) * size] = np.frombuffer(
+            (number % (1 << 8 * size)).to_bytes(size, "little"), dtype=np.uint8
+        )
+
+
 class Program:
     """What a kernel needs before a launch: its variables' places, and the facts that the checks use."""
 
@@ -79,21 +89,13 @@ class Program:
             if variable.space in ("global", "const"):
                 buffer = memory.find(self.globals[variable.name])
                 if variable.name not in memory.variables:
-                    self._initialise(variable, buffer)
+                    initialise(variable, buffer.data, self.globals)
                 buffer.data = memory.variables.setdefault(variable.name, buffer.data)
         self.shared_granule = self._granule()
         self.global_races = GlobalRaces(kernel)
         self.tensor_maps = {}  # address of a map that the launch wrote -> clusters that acquired it since
         self._reported = {}
         self.ctas, self.waiting = [], deque()  # CTAs of the launch; the first one of each cluster that has not started
-
-    def _initialise(self, variable, buffer):
-        size = ptx.type_bytes(variable.element)
-        for index, value in enumerate(variable.values):
-            number = self.globals.get(value[0], 0) + value[1] if isinstance(value, tuple) else value
-            buffer.data[index * size : (index + 1) * size] = np.frombuffer(
-                (number % (1 << 8 * size)).to_bytes(size, "little"), dtype=np.uint8
-            )
 
     def _granule(self):
         """Bytes per entry of the race record: the narrowest access that the kernel can make to shared memory."""
