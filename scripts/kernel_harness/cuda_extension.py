@@ -225,6 +225,7 @@ class Build:
             raise CudaSourceError(f"{self.name} is not built:\n{_compilers_words(str(error), folder)}") from None
 
     def _attempt(self, folder: Path, build, options: dict, header: list[str]) -> Path:
+        import torch
         from torch.utils import cpp_extension
 
         (folder / "lock").unlink(missing_ok=True)  # PyTorch's, of a build that was killed: it would wait forever
@@ -239,7 +240,10 @@ class Build:
         linked = [f"-L{_runtime_library(folder)}", "-Wl,-Bsymbolic"]
         added = {"extra_cflags": common, "extra_cuda_cflags": cuda, "extra_ldflags": linked}
         given = {name: [*flags, *(options.get(name) or ())] for name, flags in added.items()}
-        with mock.patch.object(cpp_extension, "CUDA_HOME", str(Path(nvcc()).resolve().parents[1])):
+        with (
+            mock.patch.object(cpp_extension, "CUDA_HOME", str(Path(nvcc()).resolve().parents[1])),
+            mock.patch.object(torch.version, "cuda", torch.version.cuda or "13.0"),  # else Ninja knows of no header
+        ):
             library = build(**given, build_directory=str(folder), is_python_module=False)  # so that it gives the path
         for ptx in kept.glob("*.ptx"):
             cubins = sorted(kept.glob(f"{ptx.name.split('.')[0]}.*cubin"))
