@@ -161,7 +161,8 @@ def forgiven(result: torch.Tensor, expected: Expected, tipped: torch.Tensor) -> 
     else:  # another index, or code, is right only as it came; a count as far as it went
         wide_y, near, exact, wide_far = (t.to(torch.int64) for t in (y, native, golden, far))
         reached = torch.maximum((wide_far - near).abs(), (exact - near).abs())
-        beside = ((wide_y - near).abs() <= reached) & (reached <= COUNTS_TIPPED)
+        is_kept = reached.le(COUNTS_TIPPED) | (wide_y.sum() == near.sum())  # what left one bin is in another
+        beside = ((wide_y - near).abs() <= reached.clamp(max=COUNTS_TIPPED)) & is_kept
         decided = (wide_y == wide_far) | (wide_y == exact) | beside
     merged = torch.where(decided, native, y)
     return torch.view_as_complex(merged) if result.dtype.is_complex else merged

@@ -285,6 +285,16 @@ def test_a_count_may_lie_between_those_of_the_reference():
     assert (forgiven(result, Expected(native, golden), tipped) - native).tolist() == [0, 0, 4, 1, 0]
 
 
+@pytest.mark.parametrize(("moved", "left"), [
+    ((1, -1, 0), (0, 0, 0)), ((0, -1, 0), (0, -1, 0)), ((9, -9, 0), (9, -9, 0)), ((1, 0, -1), (0, 0, -1))])
+def test_many_counts_on_a_bound_may_go_elsewhere_few_at_a_time_and_none_is_lost(moved, left):
+    native = torch.tensor([500, 60221, 500])
+    tipped = native + torch.tensor([60000, -60000, 0])
+    result = native + torch.tensor(moved)
+
+    assert (forgiven(result, Expected(native, native), tipped) - native).tolist() == list(left)
+
+
 def test_one_addition_after_the_other_passes_where_an_element_is_a_long_sum():
     (x,), expected = anchors(lambda x: x.sum(0), torch.rand(16384, 8), dtype=torch.float32)
     expected = Expected(expected.native, expected.golden, expected.moved, terms=16384)
