@@ -3,7 +3,7 @@
 PyTorch's own build runs, with two things put before its libraries: cuda_host/runtime.cpp in place of libcudart, and the
 headers of cuda_host/include in place of those that need PyTorch's CUDA build. The extension's C++ code then runs on CPU
 tensors as it would on CUDA tensors, up to its launches, which a Host gets with the PTX that nvcc made. Written for the
-cpp_extension of torch 2.13 and the host code of nvcc 12 and 13.
+cpp_extension of torch 2.13 and the host code of nvcc 13.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ HERE = Path(__file__).parent / "cuda_host"
 HEADERS = [path.read_text() for path in sorted(HERE.rglob("*.*"))]  # read now: a kernel file may not look in here
 # How host code may name a CUDA device in a way that the headers do not turn into the CPU.
 NAMES_THE_DEVICE = re.compile(r"DeviceType::CUDA|\"cuda\b")
-
-
 # cudaDeviceAttr -> property of torch.cuda.get_device_properties, or its value on every GPU from Ampere on.
 ATTRIBUTES = {
     1: 1024,  # MaxThreadsPerBlock
@@ -56,8 +54,9 @@ class HostCodeError(RuntimeError):
 
 @dataclass(frozen=True)
 class Launch:
-    """code: what the kernel was compiled to; geometry: (x, y, z) of grid, block and cluster; parameters: the bytes of
-    each; shared_limit and large_cluster: what the host code allowed with cudaFuncSetAttribute."""
+    """code: what the kernel was compiled to; grid, block, cluster: (x, y, z); parameters: the bytes of each;
+    shared_limit and large_cluster: what the host code allowed with cudaFuncSetAttribute; overlaps: a programmatic
+    dependent launch, which may begin before the last one ends."""
 
     code: Compiled
     kernel: str
@@ -370,12 +369,12 @@ class _Runtime:
 
         def call(*args):
             try:
-                return None if self.error else function(*args)
+                return (not self.error and function(*args)) or 0
             except BaseException as error:
                 self.error = error
                 return 0
 
-        return lambda *args: call(*args) or 0
+        return call
 
     def launch(self, name, geometry, shared_bytes, shared_limit, large_cluster, overlaps, arguments) -> None:
         kernel = name.decode()

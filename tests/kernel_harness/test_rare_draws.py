@@ -7,6 +7,12 @@ from kernel_harness import rare_draws
 pytestmark = pytest.mark.cpu
 
 
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch):
+    """All draws are made, the same ones, also on a busy machine."""
+    monkeypatch.setattr(rare_draws, "SECONDS", 60.0)
+
+
 def drawn(make):
     def draw(seed):
         torch.manual_seed(seed)
@@ -50,3 +56,9 @@ def test_few_are_judged():
         return [torch.randint(0, 10**6, (30,)) for _ in range(9)]
 
     assert 0 < len(rare_draws.rarest(draw, seed=1)) <= rare_draws.MOST
+
+
+def test_no_more_draws_than_there_is_time_for(monkeypatch):
+    monkeypatch.setattr(rare_draws, "SECONDS", 0.0)
+
+    assert chosen(lambda: torch.randint(0, 2000, (64,))) == []

@@ -1,7 +1,7 @@
 // The part of the CUDA runtime that host code of a PyTorch extension calls, without a GPU: memory is the CPU's, streams
 // are one, and a launch is handed to the callbacks below. Linked into the extension in place of libcudart; what is
 // missing here is an undefined symbol when the extension is imported. No CUDA headers: the layouts are those of the
-// CUDA runtime API 12 and 13, https://docs.nvidia.com/cuda/cuda-runtime-api/.
+// CUDA runtime API 13, https://docs.nvidia.com/cuda/cuda-runtime-api/.
 
 #include <cstddef>
 #include <cstdint>

@@ -86,10 +86,8 @@ class _Host(cuda_extension.Host):
         cluster = launch.cluster if launch.cluster != (1, 1, 1) else _declared_cluster(entry)
         dimensions = launch.grid, launch.block, cluster
         options = LaunchOptions(registers, launch.shared_limit, clusters)
-        parameters = launch.parameters
-        self.device.launch(
-            launch.code.ptx, launch.kernel, *dimensions, launch.shared_bytes, parameters, options, launch.overlaps
-        )
+        asked = launch.shared_bytes, launch.parameters, options, launch.overlaps
+        self.device.launch(launch.code.ptx, launch.kernel, *dimensions, *asked)
 
     def fresh(self, tensor):
         self.device.allocated(tensor)
@@ -104,8 +102,11 @@ class _Host(cuda_extension.Host):
             raise SimulationError(f"the host copies {count} bytes at {offset} of {name}, which has {len(variable)}")
         memory = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (count,))
         inside = variable[offset : offset + count]
-        inside[:], memory[:] = (memory, memory) if is_written else (inside, inside)
-        self.device.written(address, 0 if is_written else count)
+        if is_written:
+            inside[:] = memory
+        else:
+            memory[:] = inside
+            self.device.written(address, count)
 
     def call(self, arguments):
         for value in filter(_has_memory, tree_leaves(arguments)):
