@@ -35,6 +35,7 @@ class CaseJudge:
         self.hides_choice = False  # the last answer that was wrong depends on such an order without showing it
         self.call_seconds = 0.0  # of the last call that was judged
         self.base: dict = {}  # the reference's answer on the first inputs
+        self.refused: set = set()  # changes of values that the reference does not take in this case
 
     def case_failed(self) -> bool:
         return any(f.case == self.case for f in self.outcome.findings)
@@ -60,7 +61,7 @@ class CaseJudge:
 
     def _varied(self, bundle: Bundle, change, only=None, kinds="float") -> tuple[Bundle, bool]:
         """A copy of a case's first inputs with changed values, and whether anything moved."""
-        if change in self.judge.refused:
+        if change in self.judge.refused | self.refused:
             return self._other_inputs(bundle) if change is variations.warp and only is None else (bundle, False)
         return variations.varied(bundle, self.judge.new_file("varied"), change, self.judge.next_seed(), only, kinds)
 

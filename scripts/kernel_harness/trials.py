@@ -96,7 +96,7 @@ class CaseTrials(DeviceTrials):
         for step in steps:
             if self.case_failed():
                 break
-            step()
+            self._taken(step)
             judge.remove_files(keep={first.file, work.bundle.file, *self._early_files()})
         judge.ask_candidate("drop", slots=["a", "b", "c"])
         judge.remove_files()
