@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from . import flushed
+from . import contraction, flushed
 from .diagnosis import explain_precision, flattened, locate, real
 
 CHUNK_ELEMENTS = 1 << 22  # 32 MiB in float64
@@ -112,6 +112,7 @@ class Expected:
     moved: torch.Tensor | None = None
     terms: float = 1.0  # elements of the inputs per element of the output
     length: int = 0  # products that tensor cores may add for an element (contraction.py)
+    is_float8: bool = False  # of float8 numbers
 
 
 def compare(
@@ -214,10 +215,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     if device != "cpu" and sum(t.nbytes for t in lines) <= RESIDENT_BYTES:
         lines = [t.to(device) for t in lines]  # both passes read them
     rows = lines[0].numel() // columns
-    # A loop over positive terms strays by 0.15 sqrt(terms) eps; PyTorch adds in a tree. Tensor cores cut sums off: over
-    # K products of bfloat16 they are K / 120 eps short (results/h200-2026-11-22-3145e8b-verification.json).
-    added = max(min(max(16.0, math.sqrt(expected.terms) / 2), 48.0), min(expected.length / 32, 512.0))
-    rounding = added if eps <= 1e-6 else 1.0
+    rounding = contraction.roundings(expected.terms, expected.length, expected.is_float8, eps)
     # Without a golden anchor the reference's own error is unknown: twice a kernel's stands for it, or one rounding.
     unknown = (2 * rounding if eps <= 1e-6 else 1.0) * eps if expected.golden is None else 0.0
     unmeasured = expected.moved is None  # the reference does not run in float64: nothing says how it is conditioned
