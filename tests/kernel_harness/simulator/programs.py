@@ -10,6 +10,9 @@ import sys
 import time
 from pathlib import Path
 
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(HERE)]
@@ -32,6 +35,43 @@ FILES = {
     "gemm 256 x 256 x 128": ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}),
     "gemm odd": ("templates/gemm_sm90.py", {"m": 33, "n": 77, "k": 129, "c": (33, 77)}),
     "mla decode": ("templates/mla_decode.py", {"lengths": (256, 200), "heads": 64}),
+    "gemm sm_80": ("templates/gemm_sm80.py", {"m": 67, "n": 136, "k": 72}),
+    "mla decode sm_80": ("templates/mla_decode_sm80.py", {"lengths": (70, 0, 7), "heads": 16}),
+    "adamw": ("examples/adamw.py", {"shape": (33, 36), "grad_dtype": "bfloat16", "model_dtype": "bfloat16"}),
+    "column sum": ("examples/column_sum.py", {"shape": (1000, 264)}),
+    "dropout": ("examples/dropout.py", {"shape": (255, 103), "view": "misaligned"}),
+    "flash attention": (
+        "examples/flash_attention_sm90.py",
+        {"len_q": 150, "len_k": 277, "heads": 2, "heads_kv": 1, "dim": 64, "is_causal": True},
+    ),
+    "fp8 convert": ("examples/fp8_convert.py", {"shape": (33, 35), "view": "misaligned"}),
+    "gelu": ("examples/gelu.py", {"shape": (255, 104), "view": "transposed"}),
+    "gemm batched": ("examples/gemm_batched.py", {"batch": 2, "m": 136, "n": 264, "k": 65, "majors": "mn"}),
+    "gemm bias gelu": ("examples/gemm_bias_gelu.py", {"m": 33, "n": 77, "k": 129}),
+    "gemm fp8 block scaled": ("examples/gemm_fp8_block_scaled.py", {"m": 65, "n": 136, "k": 272}),
+    "gemm grouped": ("examples/gemm_grouped.py", {"sizes": [5, 0, 130, 1, 64], "n": 136, "k": 72}),
+    "gemm int4 weights": ("examples/gemm_int4_weights.py", {"m": 17, "n": 72, "k": 128}),
+    "gemm split k": ("examples/gemm_split_k.py", {"m": 40, "n": 72, "k": 1000}),
+    "gemm swiglu": ("examples/gemm_swiglu.py", {"m": 40, "f": 80, "k": 136}),
+    "gemm w8a8": ("examples/gemm_w8a8.py", {"m": 70, "n": 136, "k": 272}),
+    "gqa decode": (
+        "examples/gqa_decode.py",
+        {"lengths": (70, 0, 1), "capacity": 80, "heads": 4, "heads_kv": 1, "dim": 64},
+    ),
+    "mla decode fp8": ("examples/mla_decode_fp8.py", {"lengths": (130, 0, 7), "heads": 4, "s_q": 2}),
+    "prefix sum": ("examples/prefix_sum.py", {"shape": (7, 4104)}),
+    "rmsnorm fp8": ("examples/rmsnorm_fp8.py", {"shape": (20, 136), "pad": 8}),
+    "rope and cache": (
+        "examples/rope_and_cache.py",
+        {"tokens": 7, "heads": 3, "heads_kv": 2, "rotary_dim": 32, "pages": 2},
+    ),
+    "row logsumexp": ("examples/row_logsumexp.py", {"shape": (5, 1032), "masked": True}),
+    "swiglu": ("examples/swiglu.py", {"shape": (20, 136), "pad": 3}),
+    "topk": ("examples/topk.py", {"shape": (33, 1000), "k": 32}),
+    "transpose": ("examples/transpose.py", {"shape": (72, 200), "pad": 3}),
+    "softmax ladder, ring": ("examples/softmax_ladder/dead_end_tma_ring.py", {"shape": (16, 4096)}),
+    "wmma": ("tests/kernel_harness/simulator/cuda_wmma.py", {}),
+    "Triton descriptors": ("tests/kernel_harness/simulator/triton_descriptors.py", {}),
 }
 
 
@@ -45,11 +85,9 @@ def _load(path):
 
 def _program(name):
     """(kernel_fn, function that makes inputs)."""
-    import torch
-
     if name in FILES:
         path, case = FILES[name]
-        case = {k: getattr(torch, v) if k == "dtype" else v for k, v in case.items()}
+        case = {k: getattr(torch, v) if "dtype" in k else v for k, v in case.items()}
         module = _load(ROOT / path)
         return module.kernel_fn, lambda: module.get_inputs(**case)
     import dsl_kernels
@@ -72,45 +110,36 @@ def simulate(folder, chosen):
     from kernel_harness.simulator import driver
 
     driver.prepare("sm_90a")
-    import torch
-
     for name in chosen:
         with driver.SimulatedDevice() as device:
             torch.manual_seed(0)
             kernel_fn, make = _program(name)
             inputs = make()
-            kept = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
+            kept = tree_map(_copy, inputs)
             started = time.time()
             outputs = kernel_fn(*inputs)
             seconds = time.time() - started
-        outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
         facts = {"simulated_s": round(seconds, 2), "findings": [str(f) for f in device.findings]}
-        torch.save({"inputs": kept, "outputs": outputs, "facts": facts}, folder / f"{name}.pt")
+        torch.save({"inputs": kept, "memory": _tensors(inputs, outputs), "facts": facts}, folder / f"{name}.pt")
         print(name, facts, file=sys.stderr)
 
 
 def _bits(tensor):
-    import torch
-
     return tensor.contiguous().view(
         {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
     )
 
 
 def compare(folder, chosen):
-    import torch
-
     rows = []
     for name in chosen:
         row = {"case": name}
         try:
             saved = torch.load(folder / f"{name}.pt")
             kernel_fn, _ = _program(name)
-            inputs = [x.cuda() if isinstance(x, torch.Tensor) else x for x in saved["inputs"]]
-            inputs = [_same_layout(x, y) for x, y in zip(inputs, saved["inputs"], strict=True)]
+            inputs = tree_map(_on_gpu, saved["inputs"])
             outputs = kernel_fn(*inputs)
-            outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
-            pairs = [(o.cpu(), s) for o, s in zip(outputs, saved["outputs"], strict=True)]
+            pairs = list(zip(_tensors(inputs, outputs), saved["memory"], strict=True))
             row["elements"] = sum(o.numel() for o, _ in pairs)
             row["different"] = sum(int((_bits(o) != _bits(s)).sum()) for o, s in pairs)
             row["largest_difference"] = max(
@@ -124,15 +153,23 @@ def compare(folder, chosen):
     return rows
 
 
-def _same_layout(moved, original):
-    """`.cuda()` makes a dense copy: gives it the strides that the simulated input had."""
-    import torch
+def _tensors(inputs, outputs):
+    """What a call leaves: its results and, as it may write them, its inputs."""
+    return [x.cpu() for x in tree_leaves((outputs, inputs)) if isinstance(x, torch.Tensor)]
 
-    if not isinstance(original, torch.Tensor) or moved.stride() == original.stride():
-        return moved
-    extent = 1 + sum((n - 1) * s for n, s in zip(original.shape, original.stride(), strict=True))
-    storage = torch.zeros(extent, dtype=original.dtype, device="cuda")
-    return storage.as_strided(original.shape, original.stride()).copy_(original)
+
+def _copy(x):
+    """A copy with the same strides; anything but a tensor as it is."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device).copy_(x)
+
+
+def _on_gpu(x):
+    """`.cuda()` would make a dense copy: strides stay those of the simulated input."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cuda").copy_(x)
 
 
 if __name__ == "__main__":
