@@ -11,6 +11,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
 
+BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 WIDE = 8  # between neighbouring sizes of the cases
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
@@ -18,7 +19,8 @@ Place = tuple[str, int | None]  # of a number: a keyword, and where in its seque
 def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
-    each, then one in the middle of the widest gap, last those that make two sizes equal that no case has equal."""
+    each, then one in the middle of the widest gap, then those that make two sizes equal that no case has equal,
+    last one that whole blocks fill where no size of the cases' is such."""
     numbers = [_numbers(case) for case in cases]
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
@@ -26,15 +28,18 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
         tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
     found = []
     for choose in (_new_size, _middle_size):
-        for sizes, places in tied.items():
-            size = choose(set(sizes))
-            if size is not None:
-                found += [(_named(places, size), _with(case, places, size), case) for case in cases]
+        found += _resized(cases, tied, choose)
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
             found += [(_named(places, size), _with(case, places, size), case) for size, case in rows[:1]]
-    return found
+    return found + _resized(cases, tied, _whole_size)
+
+
+def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
+    chosen = [(choose(set(sizes)), places) for sizes, places in tied.items()]
+    made = ((size, places, case) for size, places in chosen if size is not None for case in cases)
+    return [(_named(places, size), _with(case, places, size), case) for size, places, case in made]
 
 
 def _named(places: Sequence[Place], size: int) -> str:
@@ -72,6 +77,15 @@ def _middle_size(sizes: set[int]) -> int | None:
         step = math.gcd(*sizes)
         middle = round(math.sqrt(low * high) / step) * step
     return middle if low < middle < high and middle != _new_size(sizes) else None
+
+
+def _whole_size(sizes: set[int]) -> int | None:
+    """The largest power of two between them, or multiple of it that has their divisor: there no rest is left."""
+    if min(sizes) < 0 or max(sizes) < BLOCK or any(size and size % BLOCK == 0 for size in sizes):
+        return None
+    step = math.gcd(*sizes)
+    wholes = (math.lcm(step, 1 << bits) for bits in range(max(sizes).bit_length()))
+    return max((n for n in wholes if _lies_between(n, sizes) and n % 2 == 0), default=None)
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:

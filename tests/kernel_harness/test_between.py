@@ -22,7 +22,8 @@ def test_powers_of_two_may_be_all_that_a_kernel_takes():
 
 
 def test_the_widest_gap_gets_a_size_in_its_middle():
-    assert [what for what, _ in made({"n": 100}, {"n": 1000}, {"n": 3000})] == ["n=2900"] * 3 + ["n=300"] * 3
+    assert [what for what, _ in made({"n": 100}, {"n": 1000}, {"n": 3000})] == [
+        *["n=2900"] * 3, *["n=300"] * 3, *["n=1600"] * 3]
     assert {what for what, _ in made({"n": 16}, {"n": 4096})} == {"n=2048", "n=256"}
     assert {what for what, _ in made({"n": 0}, {"n": 16}, {"n": 96})} == {"n=80"}
 
@@ -61,3 +62,9 @@ def test_sizes_become_equal_within_what_theirs_have_in_common():
 
     assert not any(k["n"] in (7, 31, 40) for _, k in divisible)
     assert not any(k["n"] in (48, 20, 99) for _, k in powers)
+
+
+def test_whole_blocks_fill_a_size_where_no_case_has_one():
+    assert made({"n": 33}, {"n": 100}, {"n": 1000}, {"n": 259})[-1] == ("n=512", {"n": 512})
+    assert made({"n": 24}, {"n": 600})[-1] == ("n=384", {"n": 384})
+    assert "n=512" not in {what for what, _ in made({"n": 128}, {"n": 1000})}
