@@ -159,6 +159,8 @@ class RuleBreakers(FileChecks):
                 add(integers.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
             elif x.dtype.is_floating_point:
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
+                for kinds in ("float", "ruled"):
+                    add(structured.toggled, "the other of 0 and 1", index, kinds, decides=True)
         return found
 
     def _moves(self, bundle: Bundle) -> bool:

@@ -45,6 +45,11 @@ def is_structured(x: torch.Tensor) -> bool:
     )
 
 
+def toggled(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A number alone that is 0 or 1 becomes the other: most likely a flag, as that of an overflow."""
+    return 1 - x if x.numel() == 1 and float(x) in (0.0, 1.0) else None
+
+
 def is_whole(x: torch.Tensor) -> bool:
     """Has no value of a floating tensor a fraction? Formats of eight bits and complex numbers are not looked at."""
     return x.dtype.itemsize > 1 and not x.dtype.is_complex and bool((x == x.round()).all())

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.structured import is_structured, lengthened, sparser
+from kernel_harness.structured import is_structured, lengthened, sparser, toggled
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -81,3 +81,10 @@ def test_probabilities_become_sparser_and_keep_their_sum():
     assert 50 < int((y == 0).sum()) < 300
     assert sparser(RANDOM.abs(), TORCH) is None
     assert sparser(y, TORCH) is None
+
+
+def test_a_flag_is_a_number_alone_that_is_zero_or_one():
+    assert toggled(torch.zeros(1), TORCH).tolist() == [1.0]
+    assert toggled(torch.tensor(1.0), TORCH).item() == 0.0
+    assert toggled(torch.tensor([0.5]), TORCH) is None
+    assert toggled(torch.zeros(2), TORCH) is None
