@@ -33,6 +33,7 @@ WITH_TORCH = {
     "integers",
     "rare_draws",
     "flushed",
+    "thresholds",
     "ties",
     "oracle",
     "candidate",

@@ -195,9 +195,10 @@ def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
     return few or bool((errors % LOWEST_CARRY == 0).all()) or bool(relative.all())
 
 
-def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[int]:
-    """The negative numbers that reference_fn sets apart in so many words: what it compares with, or asks to ignore.
-    That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
+def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:
+    """[(value, inputs in which it may be)]: what reference_fn sets apart in so many words, as it compares with it or
+    asks to ignore it. A negative number may be in any (None), another, which elsewhere is one like all, in those beside
+    it. That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
     arguments: the inputs, in place of each that is no number None; the reference may call such a number by name."""
     function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
     if function is None:
@@ -209,14 +210,25 @@ def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> li
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    constants |= zip((parameter.arg for parameter in function.args.args), arguments, strict=False)
-    found = []
+    parameters = [parameter.arg for parameter in function.args.args]
+    constants |= zip(parameters, arguments, strict=False)
+    found = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Eq, ast.NotEq)) for op in node.ops):
-            found += [_number(side, constants) for side in (node.left, *node.comparators)]
-        elif isinstance(node, ast.keyword) and node.arg == "ignore_index":
-            found.append(_number(node.value, constants))
-    return list(dict.fromkeys(value for value in found if value is not None and value < 0))
+            numbers = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name) or _number(side)]
+        elif isinstance(node, ast.Call):
+            numbers = [keyword.value for keyword in node.keywords if keyword.arg in ("ignore_index", "padding_idx")]
+        else:
+            continue
+        beside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        inputs = {i for i, name in enumerate(parameters) if name in beside}
+        for number in numbers:
+            value = _number(number, constants)
+            if value is not None and value < 0:
+                found[value] = None
+            elif value is not None and (isinstance(node, ast.Call) or isinstance(number, ast.Name)):
+                found[value] = found.get(value, set()) | inputs
+    return list(found.items())
 
 
 def _number(node: ast.expr, names: dict | None = None) -> int | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from . import integers, structured, values, variations
+from . import integers, structured, thresholds, values, variations
 from .arguments import MOST_WORDS, other_arguments, words_in
 from .contract import ContractError, read_source
 from .file_checks import FileChecks
@@ -189,10 +189,22 @@ class RuleBreakers(FileChecks):
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
         tree = read_source(self.settings.reference or self.settings.kernel)[1]
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
-        for value in integers.special_values(tree, numbers):
-            for index in range(len(first.tree["items"])):
+        for value, inputs in integers.special_values(tree, numbers):
+            for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
                 new, moved = self._varied(first, integers.put(value), only={index}, kinds="index")
                 if moved and self._moves(new):
                     what = f"{value}, which the reference sets apart, at places of input {index}"
                     found.append(RuleBreaker("ignored-argument", what, new, decides=True, named=True))
+        return found + self._thresholds(first, tree)
+
+    def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:
+        """Inputs that meet the numbers with which the reference compares them."""
+        numbers = [node["value"] if node["kind"] in ("int", "float") else None for node in first.tree["items"]]
+        found = []
+        for value, index in thresholds.compared(tree, [n if type(n) in (int, float) else None for n in numbers]):
+            for kinds in ("float", "ruled", "index") if len(found) < MOST_SCALARS else ():
+                new, moved = self._varied(first, thresholds.put(value), {index}, kinds)
+                if moved and self._moves(new):
+                    what = f"{value}, with which the reference compares input {index}, at places of it"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
         return found

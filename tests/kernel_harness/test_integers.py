@@ -91,7 +91,7 @@ def reference_fn(x, labels):
 def kernel_fn(x, labels):
     return labels == -9
 """
-    assert set(integers.special_values(ast.parse(source))) == {-7, -3}
+    assert dict(integers.special_values(ast.parse(source))) == {-7: None, -3: None}
 
 
 def test_the_reference_may_set_apart_a_number_that_it_is_given():
@@ -101,8 +101,17 @@ def reference_fn(x, labels, ignored, padding, scale):
     return F.cross_entropy(x[keep], labels[keep], ignore_index=ignored) * scale
 """)
 
-    assert set(integers.special_values(tree, [None, None, -100, -1, -3])) == {-100, -1}
-    assert integers.special_values(tree, [None, None, 5, 0, -3]) == []
+    assert dict(integers.special_values(tree, [None, None, -100, -1, -3])) == {-100: None, -1: None}
+
+
+def test_a_number_that_is_none_of_its_kind_may_be_where_the_reference_looks_for_it():
+    tree = ast.parse("""
+def reference_fn(x, tokens, slots, padding):
+    keep = (tokens != padding) & (slots != 7)
+    return F.cross_entropy(x[keep], tokens[keep], ignore_index=2)
+""")
+
+    assert dict(integers.special_values(tree, [None, None, None, 5])) == {5: {1, 3}, 2: {0, 1}}
 
 
 def test_offsets_are_cut_elsewhere_but_for_those_that_others_tell():
