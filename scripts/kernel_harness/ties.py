@@ -1,8 +1,12 @@
-"""Numbers of few binary digits: a reference that only adds, multiplies and scales by powers of two rounds none of them,
-so that what it does round, to whole numbers, lies exactly between two of them at many places."""
+"""Values at the grain of number formats: what differs by less than 16 bits show, and numbers of few binary digits.
+
+A reference that only adds, multiplies and scales by powers of two rounds none of the latter, so that what it does
+round, to whole numbers, lies exactly between two of them at many places.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -34,6 +38,25 @@ def dyadic_numbers(bundle: Bundle) -> Bundle:
         for node in bundle.tree["items"]
     ]
     return replace(bundle, tree={**bundle.tree, "items": items})
+
+
+def meeting(bundle: Bundle) -> Callable:
+    """A change that gives a quarter of the data values of the numbers beside them: the ends of a range, a threshold."""
+    numbers = [node["value"] for node in bundle.tree["items"] if node["kind"] == "float" and _is_usual(node["value"])]
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.numel() < DATA or not numbers:
+            return None
+        draw = {"generator": generator, "device": x.device}
+        which = torch.randint(0, len(numbers), x.shape, **draw)
+        hit = torch.rand(x.shape, **draw) < 0.25
+        return torch.where(hit, torch.tensor(numbers, dtype=x.dtype, device=x.device)[which], x)
+
+    return change
+
+
+def _is_usual(value) -> bool:
+    return isinstance(value, float) and 2.0**-9 <= abs(value) <= 2.0**9
 
 
 def _nearest_power(wide: torch.Tensor) -> torch.Tensor:

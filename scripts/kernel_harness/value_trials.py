@@ -207,6 +207,7 @@ class ValueTrials(RuleBreakers):
         if not moved or self.case_failed():
             return
         new = ties.dyadic_numbers(new)
+        new, _ = self._varied(new, ties.meeting(new))
         file = self.judge.new_file("choices")
         try:
             expected = self._reference(new, "ties", choices=values.save([], file).to_json())

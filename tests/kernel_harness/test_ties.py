@@ -47,3 +47,12 @@ def test_exactness_is_denied_where_a_narrow_format_rounds():
         x.bfloat16() / 3
 
     assert not mode.is_exact
+
+
+def test_data_meet_the_numbers_beside_them(tmp_path):
+    x = torch.randn(400, generator=TORCH)
+    meet = ties.meeting(values.save([x, -2.0, 0.5, 1e-6, 7], tmp_path / "inputs"))
+
+    for number, many in ((-2.0, True), (0.5, True), (1e-6, False), (7.0, False)):
+        assert (int((meet(x, TORCH) == number).sum()) > 20) == many
+    assert meet(x[:8], TORCH) is None
