@@ -92,6 +92,7 @@ def call(
     expected_nbytes: list[int] = (),
     launches: bool = True,
     witness: bool = False,
+    mode: str = "",
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -100,7 +101,7 @@ def call(
     non-blocking stream) or "slow" (that, with the inputs produced late on it, and no synchronisation in between).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
-    launches: False leaves those out that the simulator would run. witness: says of what the result is a copy.
+    launches: False leaves the simulator's out. witness: says of what the result is a copy. mode: torch's for the call.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
@@ -118,7 +119,8 @@ def call(
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
             with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
-                with Witness(arguments) if witness else contextlib.nullcontext() as seen:
+                quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
+                with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
                 facts["copied"] = seen.copied(result) if seen else ""
             facts["host_seconds"] = _clock() - started

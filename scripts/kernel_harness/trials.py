@@ -143,7 +143,7 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._hostile(first))
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._rare_draws(first)]
-            steps.append(lambda: self._fresh_process(first, expected))
+            steps += [lambda: self._modes(first), lambda: self._fresh_process(first, expected)]
         if self.on_gpu and self.thorough:
             steps.append(lambda: self._copies(first))
         if self.on_gpu and not self.bench and judge.capturable:

@@ -15,6 +15,7 @@ from .structure import as_finite, digest, finite, floats, same_outputs, tensors
 from .values import Bundle
 
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
+MODES = ("no_grad", "inference_mode")
 TIE_DRAWS = 3
 RARE_BYTES = 2**20  # of inputs, of which many are drawn
 MISREAD = 1 / 12  # share of elements; one nibble of sixteen is read wrongly
@@ -96,6 +97,13 @@ class ValueTrials(RuleBreakers):
         work = self._working_copy(drawn)
         reply = self._call(label, work, "b", poison="large")
         self._judge_trial(label, reply, expected, drawn, work, decisive="values")
+
+    def _modes(self, first: Bundle) -> None:
+        """Servers call without gradients. A kernel that computes by them may raise there; a result must be right."""
+        for mode in MODES:
+            work = self._working_copy(first)
+            reply = self._call(f"under torch.{mode}", work, "b", poison="large", may_fail=True, mode=mode)
+            self._judge_trial(f"under torch.{mode}", reply, self.base, first, work, decisive="values")
 
     def _others_elsewhere(self, held: Bundle) -> None:
         """The first input where it was, all others in new memory: what is kept by the address of one is stale then.
