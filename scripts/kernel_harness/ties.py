@@ -59,6 +59,14 @@ def _is_usual(value) -> bool:
     return isinstance(value, float) and 2.0**-9 <= abs(value) <= 2.0**9
 
 
+def nudge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Every value moves halfway to the nearest one of eleven bits: in 16 bits, or TF32, each stays what it was."""
+    if x.dtype not in (torch.float32, torch.float64):
+        return None
+    near = x.to(torch.float16).to(x.dtype)
+    return torch.where(torch.isfinite(near) & (near.abs() >= 2.0**-14), x + (near - x) / 2, x)
+
+
 def _nearest_power(wide: torch.Tensor) -> torch.Tensor:
     usable = torch.isfinite(wide) & (wide != 0)
     power = torch.exp2(torch.round(torch.log2(torch.where(usable, wide.abs(), 1.0))))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from . import compare, simulation, values, variations
+from . import compare, simulation, ties, values, variations
 from .contract import ContractError
 from .device_trials import DeviceTrials
 from .structure import digest, finite
@@ -21,10 +21,10 @@ SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetition
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
 WARPED = "differ from get_inputs' by 5 to 35 % (a tensor of one value: by up to its size, zeros by up to 1)"
-CHANGED = {
-    variations.warp: WARPED,
+CHANGED = {  # by further variations, which are left out where they do not fit
     variations.flip: "differ from get_inputs' in the sign of one in 128",
     variations.rotate: "are get_inputs' at other places of their rows",
+    ties.nudge: "differ from get_inputs' by less than 16 bits show",
 }
 BENCH_BYTES = {"cpu": 16 * 2**20, "cuda": 512 * 2**20}  # of inputs; a larger BENCH_CASE is left to the benchmark
 
@@ -218,18 +218,19 @@ class CaseTrials(DeviceTrials):
             # What a stored answer is filed under may leave an input or a sign out.
             inputs = range(min(len(first.tree["items"]), MOST_INPUTS))
             changes += [("bumped", variations.warp, {index}) for index in inputs if len(inputs) > 1]
-            changes += [("bumped", change, None) for change in (variations.flip, variations.rotate)]
+            changes += [("bumped", change, None) for change in CHANGED]
         for refresh, change, only in changes:
             new, moved = self._varied(first, change, only)
             label = "new values in the same memory" + (" (version counter unchanged)" if refresh == "silent" else "")
             label += f" for input {min(only)} alone" if only else ""
-            extra = bool(only) or change in (variations.flip, variations.rotate)  # left out where it does not fit
+            extra = bool(only) or change in CHANGED
             if extra and not moved:
                 continue
+            how = CHANGED.get(change, WARPED)
             if not moved:
-                new, moved = self._other_inputs(first)
-                if not moved:
-                    return
+                (new, moved), how = self._other_inputs(first), "are another draw of get_inputs"
+            if not moved:
+                return
             variations.rewrite(work, new)
             held = new
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
@@ -241,7 +242,7 @@ class CaseTrials(DeviceTrials):
                 continue  # the reference refuses such values: they are outside what the file promises
             if extra:
                 if finite(expected) and self._failed_quietly(reply, expected):
-                    self._explain_replay(label, reply, new, expected, work, how=CHANGED[change])
+                    self._explain_replay(label, reply, new, expected, work, how=how)
                     if self.case_failed():
                         return
                 continue
@@ -249,7 +250,7 @@ class CaseTrials(DeviceTrials):
                 self._only_replay(label, reply, expected, new, work, silent=refresh == "silent")
                 continue
             if self._failed_quietly(reply, expected):
-                self._explain_replay(label, reply, new, expected, work, silent=refresh == "silent")
+                self._explain_replay(label, reply, new, expected, work, refresh == "silent", how)
                 if self.case_failed():
                     return
             else:

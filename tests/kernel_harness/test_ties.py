@@ -49,6 +49,16 @@ def test_exactness_is_denied_where_a_narrow_format_rounds():
     assert not mode.is_exact
 
 
+def test_a_nudge_moves_values_that_no_format_of_sixteen_bits_tells_apart():
+    x = torch.randn(4096, generator=TORCH)
+    y = ties.nudge(x, TORCH)
+
+    assert int((x != y).sum()) > 3900
+    assert torch.equal(x.half(), y.half())
+    assert torch.equal(x.bfloat16(), y.bfloat16())
+    assert ties.nudge(x.half(), TORCH) is None
+
+
 def test_data_meet_the_numbers_beside_them(tmp_path):
     x = torch.randn(400, generator=TORCH)
     meet = ties.meeting(values.save([x, -2.0, 0.5, 1e-6, 7], tmp_path / "inputs"))
