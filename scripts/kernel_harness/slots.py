@@ -27,8 +27,8 @@ SLOTS: dict[str, Slot] = {}
 
 
 def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bool = False) -> Slot:
-    if not refresh:
-        source = values.Mapping(values.Bundle.from_json(bundle))
+    if refresh in ("", "sealed"):
+        source = values.Mapping(values.Bundle.from_json(bundle), sealed=refresh == "sealed")
         entry = Slot(source, [])
 
         def storage(index: int) -> torch.Tensor:

@@ -144,6 +144,7 @@ class CaseTrials(DeviceTrials):
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._rare_draws(first)]
             steps += [lambda: self._modes(first), lambda: self._fresh_process(first, expected)]
+            steps.append(lambda: self._sealed(first))  # no other process is kept for later
         if self.on_gpu and self.thorough:
             steps.append(lambda: self._copies(first))
         if self.on_gpu and not self.bench and judge.capturable:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import torch
 
 from . import integers, nonfinite, rare_draws, ties, values, variations, worker
-from .contract import ContractError
+from .contract import ContractError, read_source
 from .judgement import INDEX_DTYPES, REFUSALS
 from .rule_breakers import RuleBreaker, RuleBreakers
 from .structure import as_finite, digest, finite, floats, same_outputs, tensors
@@ -104,6 +105,22 @@ class ValueTrials(RuleBreakers):
             work = self._working_copy(first)
             reply = self._call(f"under torch.{mode}", work, "b", poison="large", may_fail=True, mode=mode)
             self._judge_trial(f"under torch.{mode}", reply, self.base, first, work, decisive="values")
+
+    def _sealed(self, first: Bundle) -> None:
+        """Inputs in memory that ends who writes to it: what is changed and put back shows, too."""
+        if self.judge.mutates or (self.on_gpu and not self.settings.simulate) or self._interprets_triton():
+            return
+        with suppress(ContractError), self.judge.another_candidate(self.judge.interprets) as other:
+            try:
+                self._ask_other(other, self._working_copy(first).bundle, "a", refresh="sealed")
+            except worker.WorkerDied as error:
+                if -error.returncode in (signal.SIGSEGV, signal.SIGBUS):
+                    seen = "kernel_fn wrote to an input and put back what was there: where none may write, its process"
+                    self.outcome.add("input-mutation", f"{seen} ended ({error}).", self.case)
+
+    def _interprets_triton(self) -> bool:
+        """Triton's interpreter copies all arguments back after a launch."""
+        return self.judge.interprets and "triton" in read_source(self.settings.kernel)[0]
 
     def _others_elsewhere(self, held: Bundle) -> None:
         """The first input where it was, all others in new memory: what is kept by the address of one is stale then.
@@ -269,6 +286,7 @@ class ValueTrials(RuleBreakers):
             self._index_replay(first)
             self._rare_draws(first)
             self._hostile(first)
+            self._sealed(first)
 
     def _index_replay(self, first: Bundle) -> None:
         """Other integers, masks and numbers than a first call's, in a process that may die of them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +59,12 @@ class Bundle:
 
 
 class Mapping:
-    """A bundle's file in memory; tensors made from it share its bytes with every process that maps it."""
+    """A bundle's file in memory; tensors made from it share its bytes with every process that maps it.
 
-    def __init__(self, bundle: Bundle, writable: bool = True):
+    sealed: whoever writes to it ends the process.
+    """
+
+    def __init__(self, bundle: Bundle, writable: bool = True, sealed: bool = False):
         self.bundle = bundle
         flags = os.O_RDWR if writable else os.O_RDONLY
         descriptor = os.open(bundle.file, flags)
@@ -68,6 +72,7 @@ class Mapping:
             if os.fstat(descriptor).st_size < bundle.size:
                 raise ValueError(f"{bundle.file} is shorter than the {bundle.size} bytes that it should hold")
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_COPY
+            access = mmap.ACCESS_READ if sealed else access
             self.memory = mmap.mmap(descriptor, max(bundle.size, 1), access=access)
         finally:
             os.close(descriptor)
@@ -96,7 +101,9 @@ class Mapping:
     def _view(self, offset: int, nbytes: int) -> torch.Tensor:
         if nbytes == 0:
             return torch.empty(0, dtype=torch.uint8)
-        return torch.frombuffer(self.memory, dtype=torch.uint8, count=nbytes, offset=offset)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The given buffer is not writable")  # it is sealed
+            return torch.frombuffer(self.memory, dtype=torch.uint8, count=nbytes, offset=offset)
 
 
 def save(value, file: Path) -> Bundle:

@@ -1,6 +1,10 @@
 """Values survive the trip through a file, byte for byte, and nothing is executed on the way back."""
 
 import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -96,3 +100,26 @@ def test_a_tree_that_points_outside_the_file_is_refused(tmp_path):
 
     with pytest.raises(RuntimeError):
         values.rebuild(mapping.bundle.tree, mapping.bytes_of)
+
+
+WRITES = """
+import json, sys
+from kernel_harness import values
+mapping = values.Mapping(values.Bundle.from_json(json.load(sys.stdin)), sealed=True)
+x = values.rebuild(mapping.bundle.tree, mapping.bytes_of)[0]
+print(x.sum().item(), flush=True)
+x.numpy()[0] = 5
+print("written")
+"""
+
+
+def test_who_writes_to_sealed_memory_ends(tmp_path):
+    bundle = json.dumps(values.save([torch.ones(8)], tmp_path / "inputs").to_json())
+    scripts = Path(values.__file__).parents[1]
+
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES], input=bundle, text=True, capture_output=True, cwd=scripts, check=False
+    )
+
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert done.stdout == "8.0\n"
