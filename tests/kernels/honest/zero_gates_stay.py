@@ -4,6 +4,7 @@ catalogue: tricky because what may be changed in one case may not in another
 seen at: gated linear attention, whose chunks are summed with exponentials of differences
 expect: PASS
 needs: cpu
+check: replay
 """
 
 import torch
