@@ -7,7 +7,7 @@ must not read or change what another one writes. The unit is the cluster, whose 
 Within a unit an access must be ordered after what other threads did there, by the clocks of races.py, as for shared
 memory; kernels whose threads may also be ordered through global memory (acquire, release, or fences around strong
 accesses) are left alone. Atomics do not conflict with each other. Bulk and tensor copies are looked at between units
-only. Writing a value that is already there is no conflict.
+only. Writing a value that is already there is no conflict, nor is what a bystander (bystanders.py) reads.
 """
 
 import numpy as np
@@ -125,10 +125,11 @@ class GlobalRaces:
         self.within = not _orders_threads(kernel.instructions)
         self.active = self.between or self.within
         self.granule = _granule(kernel)
-        self._records = {}
+        self.found, self._records = False, {}
 
     def start(self, machine):
         """A wave of CTAs begins, whose lanes belong to machine.unit, counted from 1."""
+        self._ignored = machine.program.bystanders.ignored
         self._who = machine.unit.astype(np.int64) << _UNIT | np.arange(machine.count) << _LANE
 
     def _record(self, buffer):
@@ -146,6 +147,8 @@ class GlobalRaces:
 
     def read(self, machine, buffer, offsets, nbytes, lanes, element=None, atomic=False):
         """Accesses of `nbytes`. A copy gives the bytes of its `element`, in which its conflicts are reported."""
+        if not element and (ignored := self._ignored[lanes]).any():
+            offsets, lanes = offsets[~ignored], lanes[~ignored]
         record, codes = self._record(buffer), self._codes(machine, lanes, element)
         if record.writer is record.atomics is None:
             if not atomic:
@@ -234,5 +237,5 @@ class GlobalRaces:
             cta, thread = machine.identity(code >> _LANE & (1 << _UNIT - _LANE) - 1)
             who = f"thread {thread} of CTA {cta}" if not code & _SEVERAL else "other threads of its warp"
             message = f"{verb} {place} without being ordered after the {other} by {who}"
-        address = buffer.base + int(offsets[first])
+        address, self.found = buffer.base + int(offsets[first]), True
         machine.find("race", message, lane, address, int(wrong.any(axis=1).sum()))

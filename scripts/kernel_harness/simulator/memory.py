@@ -126,6 +126,21 @@ class Memory:
         """The allocation that is least far from `address`, or None."""
         return min(self.allocations, key=lambda b: max(b.base - address, address - b.base - len(b)), default=None)
 
+    def snapshot(self):
+        """A function that puts every allocation back to what it holds now."""
+        kept = [
+            (array, array.copy())
+            for buffer in self.allocations
+            for array in (buffer.data, buffer.written, buffer.marks, buffer.pending)
+            if array is not None and array.flags.writeable
+        ]
+
+        def restore():
+            for array, before in kept:
+                array[:] = before
+
+        return restore
+
     def read(self, address, nbytes):
         buffer = self.find(address)
         offset = address - buffer.base

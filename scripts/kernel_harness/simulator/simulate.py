@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import ptx
+from .bystanders import Bystanders
 from .cluster_launch import CLUSTERS
 from .findings import Finding, SimulationError, SimulationReport
 from .global_races import GlobalRaces
@@ -92,7 +93,11 @@ class Program:
                     initialise(variable, buffer.data, self.globals)
                 buffer.data = memory.variables.setdefault(variable.name, buffer.data)
         self.shared_granule = self._granule()
-        self.global_races = GlobalRaces(kernel)
+        self.start()
+
+    def start(self, known=()):
+        """A launch begins; known: its bystanders, wave by wave, where it ran before."""
+        self.global_races, self.bystanders = GlobalRaces(self.kernel), Bystanders(known)
         self.tensor_maps = {}  # address of a map that the launch wrote -> clusters that acquired it since
         self._reported = {}
         self.ctas, self.waiting = [], deque()  # CTAs of the launch; the first one of each cluster that has not started
@@ -200,11 +205,18 @@ def simulate(
     if _refused(program, launch, report):
         return report
     with np.errstate(all="ignore"):
-        _run(program, launch, memory, report, profile, wave_lanes)
+        restore = memory.snapshot() if program.global_races.active else None
+        finished = _run(program, launch, memory, report, profile, wave_lanes)
+        if finished and program.global_races.found and any(wave.any() for wave in program.bystanders.waves):
+            restore()
+            program.start(program.bystanders.waves)
+            report = SimulationReport(kernel, module.target, counters={"ctas": report.counters["ctas"]})
+            _run(program, launch, memory, report, None, wave_lanes)
     return report
 
 
 def _run(program, launch, memory, report, profile, wave_lanes):
+    """True when the launch ran to its end."""
     ctas = _cta_order(launch)
     lanes_per_cta = -(-launch.threads_per_cta // 32) * 32
     per_cluster = launch.ctas_per_cluster
@@ -220,7 +232,8 @@ def _run(program, launch, memory, report, profile, wave_lanes):
         machine.start(ctas[first : last + per_cluster], first, not waiting)
         machine.run()
         if machine.trapped:
-            return
+            return False
+    return True
 
 
 def _cta_order(launch):

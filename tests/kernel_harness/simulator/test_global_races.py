@@ -35,12 +35,35 @@ def test_an_in_place_shift_needs_a_barrier():
     expect(without(SHIFT, 2), "race", 3, ["changes in + 4 bytes", "after the read by thread (0, 0, 0)"])
 
 
+# Threads 64 on hold copies of the first 64's words, as in a Triton block of fewer elements than threads.
+REPLICATED = ["and.b32 x12, t, 63; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x1, [w5]; add.u32 x1, x1, 7;",
+              "setp.lt.u32 q1, t, 64; @q1 st.global.b32 [w5], x1; @q1 st.global.b32 [w3], x1;"]
+
+
+def test_a_thread_that_only_reads_races_with_nobody():
+    """The launch runs again without its reads, on the memory as it was: 7 is added once."""
+    out = expect_clean(REPLICATED, uninitialised_output=False)
+    assert (out[:64] == np.arange(64) + 7).all()
+
+
+@pytest.mark.parametrize("tells", ["st.shared.b32 [x11], x1;", "shfl.sync.bfly.b32 x2, x1, 1, 31, -1;", "bar.sync 0;",
+                                   "setp.eq.u32 q2, t, 127; @q2 st.global.b32 [w3], x1;"])  # fmt: skip
+def test_a_reader_that_may_tell_others_races(tells):
+    expect([*REPLICATED, tells], "race", 2, ["changes in + ", "after the read by"], uninitialised_output=False)
+
+
+def test_bystanders_do_not_hide_the_read_of_another_thread():
+    """Each word is read by its neighbour as well, in the same place in the program as by the bystanders."""
+    lines = [REPLICATED[0].replace("and.b32 x12, t, 63", "add.u32 x12, t, 1; and.b32 x12, x12, 63"), REPLICATED[1].replace("[w5]", "[w4]")]
+    expect(lines, "race", 2, ["changes in + "], uninitialised_output=False)
+
+
 def test_the_writer_of_a_word_that_two_warps_read_may_be_either():
     """Threads 0 and 32 read a word of their own warp and of the other; the later reader is the one that writes."""
     lines = ["and.b32 x12, t, 31; setp.eq.u32 q1, x12, 0; ld.global.b32 x1, [w1];", "bar.sync 0;",
-             "setp.eq.u32 q2, t, {writer}; @q2 st.global.b32 [w1], 9;"]  # fmt: skip
+             "setp.eq.u32 q2, t, {writer}; @q2 st.global.b32 [w1], 9;", "st.shared.b32 [x11], x1;"]  # fmt: skip
     for writer in (0, 33, 127):
-        mine = [*lines[:2], lines[2].format(writer=writer)]
+        mine = [*lines[:2], lines[2].format(writer=writer), lines[3]]
         expect_clean(mine)
         expect(without(mine, 2), "race", 3, ["changes in + 0 bytes", "after the read"])
 
