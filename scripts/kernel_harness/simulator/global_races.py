@@ -185,7 +185,7 @@ class GlobalRaces:
         changes = (buffer.gather(offsets, nbytes) != rows).any(axis=1)
         for verb, table in record.tables(False, atomic) if changes.any() else ():
             before = table[granules]
-            wrong = self._conflicts(machine, before, codes, lanes, changes)
+            wrong = self._conflicts(machine, before, codes, lanes, changes, verb == "read")
             if wrong is not None:
                 if element and element < nbytes:
                     split = _split(offsets, nbytes, element, lanes)
@@ -206,7 +206,7 @@ class GlobalRaces:
             if lost.any():
                 self._report(machine, buffer, offsets, lanes, lost, record.writer[granules], "changes", "write")
 
-    def _conflicts(self, machine, before, codes, lanes, which=True):
+    def _conflicts(self, machine, before, codes, lanes, which=True, were_reads=False):
         """Of the accesses `which`, the (access, granule) pairs that are not ordered after `before`; None if all are."""
         codes = codes[:, None]
         differ = before ^ codes
@@ -222,7 +222,8 @@ class GlobalRaces:
             clocks, lanes, before = machine.clocks, np.repeat(lanes, near.sum(axis=1)), before[near]
             earlier = before >> _LANE & (1 << _UNIT - _LANE) - 1
             together = earlier // 32 == lanes // 32
-            known = np.where(together, clocks.synced[lanes], clocks.known[lanes, clocks.own[earlier]])
+            synced = np.maximum(clocks.synced, clocks.exchanged) if were_reads else clocks.synced
+            known = np.where(together, synced[lanes], clocks.known[lanes, clocks.own[earlier]])
             wrong[near] = (before & _CLOCK) > known
         return wrong if wrong.any() else None
 

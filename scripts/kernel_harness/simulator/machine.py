@@ -182,10 +182,10 @@ class Machine:
         steps, poison, spins, executed = self._steps, self.poison, 0, 0
         loading = self.tensor_memory.loading
         while True:
+            self.current = pc
             step = steps[pc]
             if step is None:
                 step = steps[pc] = self.bind(pc)
-            self.current = pc
             executed += 1
             if self.in_flight is not None:
                 self._check_in_flight(pc, lanes)
@@ -249,7 +249,7 @@ class Machine:
             raise semantics.unknown(instruction)
         step = rule.bind(self, instruction)
         if self.global_races.active and bystanders.reaches_others(instruction):
-            step = self.program.bystanders.noting(step)
+            step = self.program.bystanders.noting(instruction, step)
         if instruction.predicate is None or rule.handles_predicate:
             return step
         predicate = self.registers.reader(instruction.predicate, "pred")

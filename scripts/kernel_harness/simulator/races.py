@@ -33,6 +33,7 @@ class Clocks:
         self.known[lanes, self.start_column(machine.shared_rank)] = 1
         self.inits, self.fenced_inits = 1, np.ones(machine.slots, dtype=np.int32)
         self.synced = np.zeros(machine.count, dtype=np.int32)  # own warp's clock that all its lanes have reached
+        self.exchanged = np.zeros(machine.count, dtype=np.int32)  # the same of their reads alone
         self.fenced = np.full(machine.count, -1, dtype=np.int64)  # time of the lane's last generic-to-async proxy fence
         self.time = 0
         size = len(machine.shared.buffer) // granule + 1
@@ -109,6 +110,11 @@ class Clocks:
             vector = self.empty()
             self.release(lanes, vector)
             self.acquire(lanes, vector)
+
+    def end_reads(self, index):
+        """Whole warps exchange what they read: their lanes may overwrite it."""
+        clocks = self.known[index, self.own[index]].reshape(-1, 32).max(axis=1).repeat(32)
+        self.exchanged[index], self.known[index, self.own[index]] = clocks, clocks + 1
 
     def proxy_fence(self, index):
         self.time += 1

@@ -6,6 +6,7 @@ from . import numerics as nm
 from . import ptx
 from .access import address_reader, load, store
 from .arithmetic import Operation  # noqa: F401  (the form that the plain table entries return)
+from .exchanges import ends_reads
 from .operands import Modifiers
 from .synchronization import _values
 
@@ -29,8 +30,11 @@ def bind_shfl(machine, instruction):
     source, members = _values(machine, source, "b32"), machine.registers.reader(members, "b32")
     offset, clamp = machine.registers.reader(offset, "u32"), machine.registers.reader(clamp, "u32")
     lane, row = machine.lane_id, _row_of(machine)
+    ends = ends_reads(machine.kernel, machine.current)
 
     def execute(lanes):
+        if ends and lanes.whole_warps:
+            machine.clocks.end_reads(lanes.index)
         b, c = (np.asarray(offset) & np.uint32(31)).astype(np.int64), np.asarray(clamp).astype(np.int64)
         bound, segment = c & 31, c >> 8 & 31
         highest = (lane & segment) | (bound & ~segment)

@@ -46,10 +46,18 @@ def test_a_thread_that_only_reads_races_with_nobody():
     assert (out[:64] == np.arange(64) + 7).all()
 
 
-@pytest.mark.parametrize("tells", ["st.shared.b32 [x11], x1;", "shfl.sync.bfly.b32 x2, x1, 1, 31, -1;", "bar.sync 0;",
+@pytest.mark.parametrize("tells", ["st.shared.b32 [x11], x1;", "bar.sync 0;",
                                    "setp.eq.u32 q2, t, 127; @q2 st.global.b32 [w3], x1;"])  # fmt: skip
 def test_a_reader_that_may_tell_others_races(tells):
     expect([*REPLICATED, tells], "race", 2, ["changes in + ", "after the read by"], uninitialised_output=False)
+
+
+def test_a_shuffle_tells_the_threads_of_a_warp_alone():
+    shuffle = "shfl.sync.bfly.b32 x2, x12, 1, 31, -1;"
+    expect_clean([*REPLICATED, shuffle], uninitialised_output=False)
+    half = [line.replace("t, 63", "t, 15").replace("t, 64", "t, 16") for line in REPLICATED]
+    expect_clean(half, uninitialised_output=False)
+    expect([*half, shuffle], "race", 2, ["changes in + "], uninitialised_output=False)
 
 
 def test_bystanders_do_not_hide_the_read_of_another_thread():
@@ -72,6 +80,25 @@ def test_the_threads_of_a_warp_need_a_warp_barrier():
     lines = ["st.global.b32 [w3], t;", "bar.warp.sync -1;", REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];"]
     expect_clean(lines)
     expect(without(lines, 2), "race", 4, ["by thread (1, 0, 0)"])
+
+
+# Lanes swap the words of their neighbours in place.
+SWAP = ["xor.b32 x12, t, 1; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x1, [w5]; add.u32 x2, x1, 1;",
+        "shfl.sync.bfly.b32 x3, {passed}, 2, 31, -1;", "add.u32 x3, x3, x1; st.global.b32 [w4], x3;"]  # fmt: skip
+
+
+def test_a_shuffle_of_what_was_read_ends_the_reads():
+    passing = lambda register: [line.replace("{passed}", register) for line in SWAP]
+    expect_clean(passing("x2"), uninitialised_output=False)
+    for register in ("x12", "t"):  # x1 may be loaded after it
+        expect(passing(register), "race", 3, ["changes in + ", "after the read by"], uninitialised_output=False)
+    expect(without(passing("x2"), 2), "race", 3, ["changes in + "], uninitialised_output=False)
+
+
+def test_a_shuffle_hands_no_writes_over():
+    lines = ["ld.global.b32 x1, [w4]; st.global.b32 [w3], x1;", "shfl.sync.bfly.b32 x2, x1, 1, 31, -1;",
+             REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];", "st.shared.b32 [x11], x1;"]  # fmt: skip
+    expect(lines, "race", 4, ["after the write by thread (1, 0, 0)"])
 
 
 def test_a_barrier_of_other_warps_orders_nothing():
