@@ -133,6 +133,24 @@ def test_two_threads_write_one_address():
     )
 
 
+@pytest.mark.parametrize(("one", "other", "is_race"), [
+    ("0x7f800000", "0x7fc00000", False),  # inf and NaN: a sum of infinities, in two orders
+    ("0x3f800000", "0x3f800001", False),
+    ("0x7fc00000", "0x3f800000", True),
+    ("0xffffffff", "5", True),  # integers
+])
+def test_lanes_that_added_the_same_in_other_orders(one, other, is_race):
+    lines = [
+        "and.b32 x12, t, 1; setp.eq.u32 q1, x12, 0;",
+        f"selp.b32 x1, {one}, {other}, q1; shr.u32 x12, t, 1; shl.b32 x12, x12, 2; add.u32 x12, x10, x12;",
+        "st.shared.b32 [x12], x1;",
+    ]
+    if is_race:
+        expect(lines, "race", 3, ["different values"])
+    else:
+        expect_clean(lines)
+
+
 def test_two_ctas_write_one_address():
     lines = ["mul.wide.u32 w2, t, 4; add.s64 w3, w0, w2;", "st.global.b32 [w3], i;"]
     expect(lines, "race", 2, ["another CTA", "out"], grid=2)
