@@ -13,6 +13,7 @@ SHARED_WINDOW = 0x7F40_0000_0000_0000  # generic address of shared::cluster addr
 LOCAL_WINDOW = 0x7F50_0000_0000_0000
 PARAMETER_WINDOW = 0x7F60_0000_0000_0000
 CTA_SHIFT = 24  # shared::cluster address = (rank of the CTA in its cluster) << 24 | offset
+SNAPSHOT_BYTES = 2**28  # of memory that a launch with a race is run again on
 
 
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
@@ -127,13 +128,16 @@ class Memory:
         return min(self.allocations, key=lambda b: max(b.base - address, address - b.base - len(b)), default=None)
 
     def snapshot(self):
-        """A function that puts every allocation back to what it holds now."""
-        kept = [
-            (array, array.copy())
+        """A function that puts every allocation back to what it holds now; None where that is too much to keep."""
+        arrays = [
+            array
             for buffer in self.allocations
             for array in (buffer.data, buffer.written, buffer.marks, buffer.pending)
             if array is not None and array.flags.writeable
         ]
+        if sum(array.nbytes for array in arrays) > SNAPSHOT_BYTES:
+            return None  # of a large allocation a launch may touch little
+        kept = [(array, array.copy()) for array in arrays]
 
         def restore():
             for array, before in kept:

@@ -207,7 +207,7 @@ def simulate(
     with np.errstate(all="ignore"):
         restore = memory.snapshot() if program.global_races.active else None
         finished = _run(program, launch, memory, report, profile, wave_lanes)
-        if finished and program.global_races.found and any(wave.any() for wave in program.bystanders.waves):
+        if finished and restore and program.global_races.found and any(map(np.any, program.bystanders.waves)):
             restore()
             program.start(program.bystanders.waves)
             report = SimulationReport(kernel, module.target, counters={"ctas": report.counters["ctas"]})

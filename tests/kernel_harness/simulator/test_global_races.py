@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from kernel_harness.simulator import global_races
+from kernel_harness.simulator import global_races, memory
 from one_kernel import THREADS, expect, expect_clean, run, without
 
 pytestmark = pytest.mark.cpu
@@ -179,3 +179,8 @@ def test_bulk_copies_race_with_other_ctas():
     expect(changed, "race", 4, ["another CTA writes"], grid=2, cluster=1)
     report, _ = run([*changed[:3], changed[3].replace("[w1]", "[w1+512]")], grid=2)
     assert report.clean
+
+
+def test_what_is_too_large_to_keep_is_run_once(monkeypatch):
+    monkeypatch.setattr(memory, "SNAPSHOT_BYTES", 100)
+    expect(REPLICATED, "race", 2, ["changes in + "], uninitialised_output=False)
