@@ -74,7 +74,7 @@ NEEDED = [
     ("d2_alpha_in_the_wrong_place", ("other-values",)),
     ("c3_writes_beside_what_it_declares", ("input-mutation",)),
     ("c5_outputs_share_storage", ("aliasing",)),
-    ("c6_write_past_the_end", ("guard-zone",)),
+    ("c6_write_past_the_end", ("guard-zone", "input-mutation")),
 ]
 
 
