@@ -195,12 +195,16 @@ def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
     return few or bool((errors % LOWEST_CARRY == 0).all()) or bool(relative.all())
 
 
+def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
+    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+
+
 def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:
     """[(value, inputs in which it may be)]: what reference_fn sets apart in so many words, as it compares with it or
     asks to ignore it. A negative number may be in any (None), another, which elsewhere is one like all, in those beside
     it. That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
     arguments: the inputs, in place of each that is no number None; the reference may call such a number by name."""
-    function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+    function = reference_of(tree)
     if function is None:
         return []
     constants = {

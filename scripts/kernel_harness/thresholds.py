@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import torch
 
-from .integers import NARROW
+from .integers import NARROW, reference_of
 
 
 def compared(tree: ast.Module, arguments: Sequence[float | None]) -> list[tuple[float, int]]:
     """[(number, input)]: each number, written out or an argument, with which the reference compares this input as is.
     arguments: the inputs, in place of each that is no number None."""
-    function = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+    function = reference_of(tree)
     inputs = dict(zip((p.arg for p in function.args.args), enumerate(arguments), strict=False)) if function else {}
     found = []
     for node in ast.walk(function) if function else ():
