@@ -132,7 +132,8 @@ class Gemm:
         self.is_transposed = major_d.is_m_major_c()
         modes = (major_a.sm90_mma_major_mode(), major_b.sm90_mma_major_mode())
         tiled_mma = sm90.make_trivial_tiled_mma(dtype, dtype, *modes, Float32, (self.consumers, 1, 1), (64, bN))
-        is_strided = not all(cute.is_static(mE.stride[1]) for mE in extras)  # their addresses take registers
+        # The addresses of strided extras take registers.
+        is_strided = not all(self.repeats(mE) or cute.is_static(mE.stride[1]) for mE in extras)
         eN = 16 if self.split > 1 or is_strided or bN // FOLD % 32 else 32
         self.epi, self.box = (64 * self.consumers, eN), (16, eN)  # what all consumers, and one warp, store at a time
         self.subtiles = bM * bN // FOLD // math.prod(self.epi)
@@ -253,6 +254,7 @@ class Gemm:
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n, batch, back = self.locate(t, tiles_mn, extents)
                 back = back[0], back[1] // FOLD
+                held = [self.prefetch(mE, m, n, back, batch, rank, thread, tDcD) for mE in extras]
                 behind = consumer.clone()
                 tiled_mma.set(warpgroup.Field.ACCUMULATE, False)
                 for k in cutlass.range(k_first, k_last, unroll=1):
@@ -275,7 +277,8 @@ class Gemm:
                     sub = rank * self.share + e
                     if const_expr(self.split == 1) or sub < self.subtiles:
                         crd = (m * (bM // eM) + sub // subtiles_n, n * subtiles_n + sub % subtiles_n)
-                        rEs = [self.load(mE, crd, back, batch, r2s, tDcD) for mE in extras]
+                        rEs = [self.load(mE, crd, back, batch, r2s, tDcD) if const_expr(rH is None)
+                               else self.hand_out(mE, rH, e, thread, tDcD) for mE, rH in zip(extras, held, strict=True)]
                         rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
                         for v in cutlass.range_constexpr(values):
                             at = (e * values + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
@@ -319,6 +322,47 @@ class Gemm:
                     cute.autovec_copy(sP[None, i, thread, peer], cute.make_tensor(part.iterator + 4 * i, 4))
             sums.store(sums.load() + part.load())
         return sums
+
+    def repeats(self, mE):
+        """Whether a tile takes so few values of mE that they are loaded before the main loop, which hides it."""
+        is_same = any(cute.is_static(stride) and stride == 0 for stride in mE.stride[:2])
+        return is_same and (self.split == 1 or self.tile[0] == 64 * self.consumers)  # else rank decides on the rows
+
+    def prefetch(self, mE, m, n, back, batch, rank, thread, tDcD):
+        """What this thread keeps of an mE that repeats, else None: along N the values of its rows, (2, blocks of rows);
+        along M two of every 64 columns that the CTA finishes, (2, columns / 64), spread over the lanes of a warp.
+        Indices stop at the edge: what lies beyond is not stored."""
+        (bM, bN), (eM, eN) = self.tile, self.epi
+        if not self.repeats(mE):
+            return None
+        mode = 0 if cute.is_static(mE.stride[1]) and mE.stride[1] == 0 else 1
+        if mode == 0:
+            start, steps, blocks = m * bM - back[0], (tDcD[0][0], tDcD[2][0]), (eM, bM // eM)
+        else:
+            lane, columns = thread % 32, min(self.share * eN, bN // FOLD)
+            start, steps, blocks = n * (bN // FOLD) - back[1], (2 * lane, 2 * lane + 1), (64, -(-columns // 64))
+            start += rank * columns if self.split > 1 else 0
+        held = cute.make_rmem_tensor((2, blocks[1]), mE.element_type)
+        for i, step in enumerate(steps):
+            for block in range(blocks[1]):
+                at = cutlass.min(start + block * blocks[0] + step, mE.shape[mode] - 1)
+                held[i, block] = mE[(at, 0, batch) if mode == 0 else (0, at, batch)]
+        return held
+
+    def hand_out(self, mE, held, e, thread, tDcD):
+        """What `load` returns for the e-th sub-tile of this CTA, from what `prefetch` returned."""
+        subtiles_n, rE = self.tile[1] // FOLD // self.epi[1], cute.make_rmem_tensor(tDcD.shape, mE.element_type)
+        words, pair = cute.recast_tensor(held, Int32), cute.make_rmem_tensor(2, mE.element_type)
+        for v in range(cute.size(tDcD)):  # in fours: two columns of a row, then those of the row 8 below
+            if cute.is_static(mE.stride[1]) and mE.stride[1] == 0:
+                rE[v] = held[v // 2 % 2, e // subtiles_n]
+            else:
+                eighth = e % subtiles_n * (self.epi[1] // 8) + v // 4
+                for i in range(mE.element_type.width // 16 if v % 4 == 0 else 0):
+                    word = words[i, eighth // 8]
+                    cute.recast_tensor(pair, Int32)[i] = cute.arch.shuffle_sync(word, eighth % 8 * 4 + thread % 4)
+                rE[v] = pair[v % 2]
+        return rE
 
     @cute.jit
     def load(self, mE, crd, back, batch, r2s, tDcD):
@@ -403,7 +447,7 @@ def _plan(a, b, out, extras, config):
         fits = len(have) == 3 and all(h in (1, full) for h, full in zip(have, (size, *shape[-2:]), strict=True))
         _require(fits and kind in DTYPES and kind.itemsize > 1, f"{kind} {have} does not broadcast to {shape}")
         batch_stride, *strides = (0 if h == 1 else s for h, s in zip(have, strides, strict=True))
-        steps = [s if s in (0, 1) and strides[1] == 1 else None for s in strides]  # static where rows are contiguous
+        steps = [s if s == 0 or s == 1 == strides[1] else None for s in strides]  # static: repeats, contiguous rows
         is_aligned &= all(s * kind.itemsize % 16 == 0 for s, step in zip(strides, steps, strict=True) if step is None)
         keys.append((kind, tuple(steps), is_aligned and batch_stride * kind.itemsize % 16 == 0))
         views.append((views[2][0], (*strides, batch_stride)))
