@@ -11,6 +11,7 @@ from .outputs import leaves
 from .poison import PATTERNS
 
 SLOW_PRODUCER_CYCLES = 20_000_000  # about 10 ms of GPU time in front of the kernel
+POOL_STREAMS = 32  # of each priority; torch.cuda.Stream hands them out in turn (c10/cuda/CUDAStream.cpp)
 
 
 @dataclass
@@ -84,11 +85,24 @@ def fill_device(entry: Slot, late: bool = False) -> None:
         if late:
             alias(entry, index).fill_(PATTERNS["nan"])
     if late:
+        _hold_other_streams()
         torch.cuda._sleep(SLOW_PRODUCER_CYCLES)
     for index, data in staged.items():
         alias(entry, index).copy_(data)
         if data.is_cuda:
             data.record_stream(torch.cuda.current_stream())
+
+
+def _hold_other_streams() -> None:
+    """Keep the streams that PyTorch hands out busy for longer than the inputs take to arrive: work that kernel_fn puts
+    there is late then, and a result that does not wait for it is read before."""
+    current = torch.cuda.current_stream()
+    for priority in (0, -1):
+        for _ in range(POOL_STREAMS):  # a whole round, so that kernel_fn is given the streams it would have been given
+            stream = torch.cuda.Stream(priority=priority)
+            if stream != current:
+                with torch.cuda.stream(stream):
+                    torch.cuda._sleep(2 * SLOW_PRODUCER_CYCLES)
 
 
 def read_back(entry: Slot) -> None:
