@@ -19,6 +19,7 @@
     contraction    inputs and products that an element of a result may be made of
     verification, trials, judgement, structure, findings    the judge; it never imports the kernel file
     simulation     kernel files on machines without a GPU, through the simulator; shrinking, shrunk_trials
+    second_look    the same beside a GPU, for what that forgives
     verify_command verify_kernel.py behind its arguments
 
     capture        any file compiled without a GPU; capture_child, compile_errors, stand_in, listen_*, import_hook,

@@ -7,10 +7,11 @@ import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from . import cli, contract, devices, environment, report, sanitize, simulation, worker
+from . import cli, contract, devices, environment, report, sanitize, second_look, simulation, worker
 from .outcome import Outcome, Settings
 from .report import Report, Table
 from .verdict import MEANING, ExitCode, worst
@@ -45,13 +46,17 @@ def run(options) -> ExitCode:
         asked = Outcome(settings, needs_gpu="a simulation was asked for")
         return _without_gpu(options, settings, archs, started, asked)
     progress = report.Progress()
-    with ThreadPoolExecutor(2) as pool:
+    look = second_look.SecondLook(settings) if second_look.is_worth_it(settings) else None
+    with look or nullcontext(), ThreadPoolExecutor(2) as pool:
         surroundings = pool.submit(environment.describe)  # nvidia-smi takes a second, and the workers import meanwhile
         compiled = pool.submit(instruction_facts, options)
         try:
             outcome = verify(settings, progress.step)
             if sanitizer and not outcome.findings:
                 _sanitize(sanitizer, outcome, progress.step)
+            if look and not outcome.findings and not outcome.needs_gpu:
+                progress.step("second look, in the simulator")
+                look.add_to(outcome)
         except BaseException:  # Ctrl-C above all: the pool would wait for a compilation that nobody wants any more
             for child in worker.descendants(os.getpid()):
                 worker.kill_tree(child)

@@ -227,6 +227,11 @@ def kill_tree(pid: int) -> None:
             return
 
 
+def spare(pid: int) -> None:
+    """Let kill_orphans leave a child of this process alone that is no worker."""
+    _living.add(pid)
+
+
 def kill_orphans() -> int:
     """Kill children of this process that are no workers of it (adopted orphans); returns how many there were."""
     orphans = [child for child, parent, _ in _processes() if parent == os.getpid() and child not in _living]
