@@ -54,6 +54,7 @@ TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
+NOISE = 2.0**-48  # of a row: what a reference in float64 leaves of a zero
 LOST_SHARE = {1e-6: 1 / 64, 1.0: 1 / 8}  # share of elements that may be lost, by the spacing of their format
 FILE_TOLERANCE_CEILING = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
@@ -241,14 +242,14 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
             same_class = _same_class(y, n) | _same_class(y, rounded)
             error = torch.where(finite, (y - g).abs(), 0.0)
             if tolerance is not None:
-                bound = tolerance.atol + tolerance.rtol * g.abs()
+                row_rms, bound = 0.0, tolerance.atol + tolerance.rtol * g.abs()
             else:
                 row_rms, row_reference, row_moved = scale.of(start, y.numel())
                 floor = REFERENCE_FACTOR * row_reference + (rounding * eps + unknown) * (g.abs() + row_rms)
                 bound = coarse * floor + slack * (sensitivity * row_moved + tiny)
             wrong = (finite & (error > bound)) | (~finite & ~same_class)
-            sound = (n - g).abs().maximum(SENSITIVITY * (m - g).abs()) < SOUND * g.abs()
-            lost = ~wrong & finite & sound & (error > LOST * g.abs()) & (g.abs() > tiny)
+            unsure = torch.where(n == g, NOISE * row_rms, (n - g).abs()).maximum(SENSITIVITY * (m - g).abs())
+            lost = ~wrong & finite & (unsure < SOUND * g.abs()) & (error > LOST * g.abs()) & (g.abs() > tiny)
             yield start, wrong, lost, g, n, finite, same_class, error, bound
 
     squares = torch.zeros(3, dtype=torch.float64, device=device)
@@ -260,8 +261,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
         outcome.max_error = max(outcome.max_error, error.max().item())
         relative = torch.where(finite & (g != 0), error / g.abs().clamp_min(tiny), 0.0)
         outcome.max_relative_error = max(outcome.max_relative_error, relative.max().item())
-        used = torch.where(error > 0, error / bound, 0.0).max().item()
-        outcome.budget_used = max(outcome.budget_used, used)
+        outcome.budget_used = max(outcome.budget_used, torch.where(error > 0, error / bound, 0.0).max().item())
         kept = (error, torch.where(finite, n - g, 0.0), torch.where(finite, g, 0.0))
         squares += torch.stack([values.abs().square().sum() for values in kept])
         count += int(finite.sum())

@@ -389,3 +389,15 @@ def test_the_longest_sum_that_the_shapes_allow(shapes, total, length):
 
     assert contraction.sizes(nodes, total)["length"] == length
     assert contraction.sizes([{**node, "dtype": "float32"} for node in nodes], total)["length"] == 0
+
+
+@pytest.mark.parametrize(("size", "passes"), [(1e-17, True), (1e-9, False)])
+def test_what_float64_leaves_of_a_zero_is_no_lost_digit(size, passes):
+    """A reference that computes in float64 whatever it is given says the same of both precisions."""
+    golden = torch.randn(64, 2)
+    golden[::8, 1] = size
+    expected = Expected(golden, golden.double(), golden.double() * (1 + 1e-12))
+    result = golden.clone()
+    result[::8, 1] = 0.0
+
+    assert compare("", result, expected).passed is passes
