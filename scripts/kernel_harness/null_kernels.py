@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from . import values
+
 COPY = "a copy of an input"
 
 
@@ -33,5 +35,4 @@ def null_results(native: torch.Tensor, inputs: list[torch.Tensor], previous: tor
 
 
 def _identical(a: torch.Tensor, b: torch.Tensor) -> bool:
-    # Flat first: a column of stride n counts as contiguous and cannot be seen as bytes.
-    return torch.equal(*(t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)))
+    return torch.equal(values.flat_bytes(a), values.flat_bytes(b))

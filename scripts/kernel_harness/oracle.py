@@ -76,7 +76,7 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
         made = _drawn((_file.bench_cases if bench else _file.cases)[case], seed)
     except BaseException as error:
         return _failure("get_inputs", error)
-    problem = _inputs_problem(made)
+    problem = _inputs_problem(made, not bench and not _file.cases[case])
     if problem:
         return {"contract": problem}
     try:
@@ -287,7 +287,7 @@ def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0)
     return adapt(values.rebuild(source.bundle.tree, storage))
 
 
-def _inputs_problem(made) -> str | None:
+def _inputs_problem(made, is_default: bool) -> str | None:
     if made is None:
         return "get_inputs returns nothing: it must return the list of kernel_fn's arguments"
     if not isinstance(made, (list, tuple)):
@@ -302,6 +302,9 @@ def _inputs_problem(made) -> str | None:
     if len(devices) > 1:
         index, tensor = next((i, t) for i, t in tensors if t.dim() and t.device.type == "cpu")
         return f"get_inputs makes input {index} on the CPU and others on the GPU: put all of them on one device"
+    beyond = sorted(index for index in _file.mutates if index >= len(made))
+    if is_default and beyond:  # a case may leave the last ones out
+        return f"MUTATES names input {beyond[0]}, but get_inputs() returns {len(made)}: they are counted from 0"
     return None
 
 
@@ -338,7 +341,7 @@ def _settled(value):
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return torch.equal(a.contiguous().flatten().view(torch.uint8), b.detach().contiguous().flatten().view(torch.uint8))
+    return torch.equal(values.flat_bytes(a), values.flat_bytes(b))
 
 
 def _failure(what: str, error: BaseException) -> dict:

@@ -71,7 +71,7 @@ def same_outputs(a: values.Mapping, b: values.Mapping) -> bool:
 
 
 def bits_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
+    return torch.equal(values.flat_bytes(a), values.flat_bytes(b))
 
 
 def digest(reply: dict) -> str:
@@ -80,7 +80,7 @@ def digest(reply: dict) -> str:
         return ""
     digest = hashlib.blake2b()
     for tensor in tensors(reply["result"]):  # not their storage: an updated input lies among other bytes of it
-        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(values.flat_bytes(tensor).numpy())
     return digest.hexdigest()
 
 

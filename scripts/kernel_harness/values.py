@@ -216,6 +216,12 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+def flat_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """uint8 (nbytes,): the elements in order. A mode of size one may have any stride, which contiguous() keeps."""
+    flat = tensor.detach().contiguous()
+    return flat.as_strided((flat.numel(),), (1,)).view(torch.uint8)
+
+
 def storage_bytes(tensor: torch.Tensor, start: int, nbytes: int) -> torch.Tensor:
     """uint8 view (nbytes,) of a tensor's storage from byte ``start`` on, on the tensor's device."""
     view = torch.empty(0, dtype=torch.uint8, device=tensor.device)

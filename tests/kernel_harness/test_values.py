@@ -123,3 +123,10 @@ def test_who_writes_to_sealed_memory_ends(tmp_path):
 
     assert done.returncode == -signal.SIGSEGV, done.stderr
     assert done.stdout == "8.0\n"
+
+
+@pytest.mark.parametrize("tensor", [
+    torch.ones(1, 2)[:, ::2], torch.arange(6.0).view(2, 3).t(), torch.tensor(3), torch.empty(0, 4), torch.ones(4)[2:]
+], ids=lambda t: f"{tuple(t.shape)} {t.stride()}")
+def test_elements_are_seen_as_bytes_whatever_the_strides(tensor):
+    assert bytes(values.flat_bytes(tensor).tolist()) == tensor.numpy().tobytes()

@@ -107,6 +107,7 @@ def test_a_right_kernel_passes_with_the_verdict_last(kernel):
         (("return [torch.randn(n, dtype=dtype)]", "return torch.randn(n)"), 3, None),
         (("return [torch.randn(n, dtype=dtype)]", "return [1, 2.0]"), 3, None),
         (("return [torch.randn(n, dtype=dtype)]", "return [torch.randn(n, device='meta')]"), 3, None),
+        (("def kernel_fn", "MUTATES = (7,)\n\ndef kernel_fn"), 3, None),
         (("return torch.relu(x)", "return torch.zeros_like(x)"), 6, None),
     ],
 )
