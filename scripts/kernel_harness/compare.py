@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from . import contraction, flushed
-from .diagnosis import explain_precision, flattened, locate, real
+from .diagnosis import explain_loss, explain_precision, flattened, locate, real
 
 CHUNK_ELEMENTS = 1 << 22  # 32 MiB in float64
 RESIDENT_BYTES = 1 << 30  # of a comparison on the GPU; larger ones cross over chunk by chunk, twice
@@ -282,8 +282,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
             return lambda: ((start, torch.ones_like(row[0], dtype=torch.bool)) for start, *row in judged())
         share = next(share for limit, share in LOST_SHARE.items() if eps <= limit)
         if not conditioned and dtype.itemsize > 1 and lost_count > max(1, share * count):
-            outcome.wrong += lost_count
-            outcome.budget_used = max(outcome.budget_used, lost_count / max(1, share * count))
+            explain_loss(outcome, lost_count, max(1, int(share * count)))
             return lambda: ((start, wrong | lost) for start, wrong, lost, *_ in judged())
     elif tolerance.rms is not None:
         limit = tolerance.rms * outcome.rms_golden + tolerance.atol + tiny

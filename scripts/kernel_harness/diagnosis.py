@@ -93,6 +93,16 @@ def _causes(outcome, result, native) -> list[str]:
     return causes
 
 
+def explain_loss(outcome, lost: int, allowed: int) -> None:
+    """Count ``lost`` elements as wrong of which no digit is right, though each is within its bound."""
+    outcome.wrong += lost
+    outcome.budget_used = max(outcome.budget_used, lost / allowed)
+    outcome.causes.append(
+        f"small beside the others of their row, {lost} elements have no right digit, where the reference has; at most "
+        f"{allowed} may (a difference of large numbers, an intermediate in fewer bits, a flush to zero)"
+    )
+
+
 def explain_precision(outcome, dtype: torch.dtype) -> None:
     if outcome.wrong_class or outcome.rms_golden == 0:
         return
