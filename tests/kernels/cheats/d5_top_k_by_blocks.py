@@ -14,7 +14,7 @@ def reference_fn(x):
     return torch.topk(x, 8, dim=-1).values
 
 
-def get_inputs(rows=32, cols=4096, device="cpu"):
+def get_inputs(rows=96, cols=4096, device="cpu"):
     return [torch.randn(rows, cols, device=device)]
 
 
