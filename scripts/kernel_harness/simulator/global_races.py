@@ -1,8 +1,10 @@
 """Conflicts over global memory: between CTAs, and between the threads of one.
 
-CTAs of a launch run in any order unless the kernel synchronises them itself. Kernels that do (atomics, acquire and
-release, GPU-wide fences) are left alone: which of their accesses are ordered is not worked out. In all others, one CTA
-must not read or change what another one writes. The unit is the cluster, whose CTAs can be ordered by its barrier.
+CTAs of a launch run in any order unless the kernel synchronises them itself. Kernels that do (acquire and release,
+GPU-wide fences) are left alone: which of their accesses are ordered is not worked out. In all others, one CTA must not
+read or change what another one writes. Relaxed atomics order nothing (PTX ISA, memory consistency model): a kernel that
+has no more than those may read and reset what it counts by them, but not hand on other data. The unit is the cluster,
+whose CTAs can be ordered by its barrier.
 
 Within a unit an access must be ordered after what other threads did there, by the clocks of races.py, as for shared
 memory; kernels whose threads may also be ordered through global memory (acquire, release, or fences around strong
@@ -37,10 +39,10 @@ def _fence(instruction):
     return instruction.opcode in ("fence", "membar") and not {"proxy", "mbarrier_init"} & set(instruction.modifiers)
 
 
-def _synchronises_ctas(instruction):
+def _orders_ctas(instruction):
     words = set(instruction.modifiers)
     return (
-        _strong(instruction)
+        (_strong(instruction) and bool(words & _ORDERS))
         or (_fence(instruction) and bool(words & {"gpu", "sys", "gl"}))
         or (instruction.opcode == "cp" and "reduce" in words)
     )
@@ -112,16 +114,18 @@ class _Record:
         self.writer = self.readers = self.atomics = None  # the last writer, _Latest, _Latest
 
     def tables(self, reads, atomic):
-        """(verb, table) of what an access must be ordered after."""
+        """(verb, table, is neither access atomic?) of what an access must be ordered after."""
         writers = () if self.writer is None else (self.writer,)
         atomics = () if self.atomics is None or atomic else self.atomics.tables
         readers = () if self.readers is None or reads else self.readers.tables
-        return [*(("write", table) for table in (*writers, *atomics)), *(("read", table) for table in readers)]
+        weak = (("write", writers, not atomic), ("write", atomics, False), ("read", readers, not atomic))
+        return [(verb, table, is_weak) for verb, tables, is_weak in weak for table in tables]
 
 
 class GlobalRaces:
     def __init__(self, kernel):
-        self.between = not any(map(_synchronises_ctas, kernel.instructions))
+        self.between = not any(map(_orders_ctas, kernel.instructions))
+        self.counts = any(map(_strong, kernel.instructions))  # relaxed atomics, for which CTAs need no order
         self.within = not _orders_threads(kernel.instructions)
         self.active = self.between or self.within
         self.granule = _granule(kernel)
@@ -158,9 +162,10 @@ class GlobalRaces:
                     self._tabulate(record)
             return
         granules = self._granules(offsets, nbytes)
-        for verb, table in record.tables(True, atomic):
+        for verb, table, is_weak in record.tables(True, atomic):
             before = table[granules]
-            wrong = self._conflicts(machine, before, codes, lanes)
+            is_data = self._is_data(record, granules, is_weak)
+            wrong = self._conflicts(machine, before, codes, lanes, is_data)
             if wrong is not None:
                 if element and element < nbytes:
                     return self.read(machine, buffer, *_split(offsets, nbytes, element, lanes), element)
@@ -183,9 +188,10 @@ class GlobalRaces:
         self._tabulate(record)
         granules = self._granules(offsets, nbytes)
         changes = (buffer.gather(offsets, nbytes) != rows).any(axis=1)
-        for verb, table in record.tables(False, atomic) if changes.any() else ():
+        for verb, table, is_weak in record.tables(False, atomic) if changes.any() else ():
             before = table[granules]
-            wrong = self._conflicts(machine, before, codes, lanes, changes, verb == "read")
+            is_data = self._is_data(record, granules, is_weak)
+            wrong = self._conflicts(machine, before, codes, lanes, is_data, changes, verb == "read")
             if wrong is not None:
                 if element and element < nbytes:
                     split = _split(offsets, nbytes, element, lanes)
@@ -206,7 +212,13 @@ class GlobalRaces:
             if lost.any():
                 self._report(machine, buffer, offsets, lanes, lost, record.writer[granules], "changes", "write")
 
-    def _conflicts(self, machine, before, codes, lanes, which=True, were_reads=False):
+    def _is_data(self, record, granules, is_weak):
+        """Which granules CTAs must not share unordered: all, but those that they use relaxed atomics on."""
+        if not self.counts:
+            return True
+        return is_weak and (record.atomics is None or record.atomics.last[granules] == 0)
+
+    def _conflicts(self, machine, before, codes, lanes, is_data, which=True, were_reads=False):
         """Of the accesses `which`, the (access, granule) pairs that are not ordered after `before`; None if all are."""
         codes = codes[:, None]
         differ = before ^ codes
@@ -216,7 +228,7 @@ class GlobalRaces:
         if not other.any():
             return None
         near = other & (differ >> _UNIT == 0)
-        wrong = other & ~near if self.between else np.zeros_like(other)
+        wrong = other & ~near & is_data if self.between else np.zeros_like(other)
         near &= (before | codes) & _COPY == 0
         if self.within and near.any():
             clocks, lanes, before = machine.clocks, np.repeat(lanes, near.sum(axis=1)), before[near]

@@ -168,6 +168,23 @@ def test_what_several_ctas_read_at_once_none_of_them_may_change():
     expect_clean(lines, grid=1)
 
 
+# Each CTA leaves its number in out and counts itself in, at [w1+496]; the last of the two reads both, and resets the count.
+LAST_CTA = ["mov.u32 x2, %ctaid.x; mul.wide.u32 w5, x2, 4; add.s64 w5, w0, w5; @q0 st.global.b32 [w5], x2;",
+            "fence.acq_rel.gpu;",
+            "@q0 atom.relaxed.gpu.global.add.u32 x3, [w1+496], 1; sub.u32 x3, x3, 124; setp.eq.u32 q1, x3, 1; and.pred q1, q1, q0;",
+            "@q1 ld.global.b32 x4, [w0]; @q1 ld.global.b32 x5, [w0+4]; add.u32 x4, x4, x5;",
+            "@q1 st.global.b32 [w1+496], x4;"]
+
+
+def test_a_relaxed_counter_orders_no_data():
+    expect_clean(LAST_CTA, grid=2, uninitialised_output=False)
+    expect(without(LAST_CTA, 2), "race", 4, ["reads out + 0 bytes", "another CTA writes"], grid=2, uninitialised_output=False)
+
+
+def test_a_relaxed_counter_may_be_looked_at_and_reset():
+    expect_clean([*LAST_CTA[:1], *LAST_CTA[2:3], "ld.global.b32 x4, [w1+496];", "@q1 st.global.b32 [w1+496], 0;"], grid=2, uninitialised_output=False)
+
+
 def test_bulk_copies_race_with_other_ctas():
     """CTA 0 stores from shared memory in bulk what CTA 1 fetches in bulk."""
     start = "mov.u32 x2, %ctaid.x; setp.eq.u32 q1, x2, 0; setp.eq.u32 q2, x2, 1; and.pred q1, q1, q0; and.pred q2, q2, q0;"
