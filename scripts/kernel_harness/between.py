@@ -20,7 +20,7 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
     each, then one in the middle of the widest gap, then those that make two sizes equal that no case has equal,
-    last one that whole blocks fill where no size of the cases' is such."""
+    last one that whole blocks fill where no size of the cases' is such, and one that is one more."""
     numbers = [_numbers(case) for case in cases]
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
@@ -33,7 +33,7 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
             found += [(_named(places, size), _with(case, places, size), case) for size, case in rows[:1]]
-    return found + _resized(cases, tied, _whole_size)
+    return found + _resized(cases, tied, _whole_size) + _resized(cases, tied, _size_beyond)
 
 
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
@@ -86,6 +86,14 @@ def _whole_size(sizes: set[int]) -> int | None:
     step = math.gcd(*sizes)
     wholes = (math.lcm(step, 1 << bits) for bits in range(max(sizes).bit_length()))
     return max((n for n in wholes if _lies_between(n, sizes) and n % 2 == 0), default=None)
+
+
+def _size_beyond(sizes: set[int]) -> int | None:
+    """The largest power of two between them and one more: the last block holds a single element."""
+    if min(sizes) < 0 or any(size > BLOCK and size % BLOCK == 1 for size in sizes):
+        return None
+    beyond = ((1 << bits) + 1 for bits in range(BLOCK.bit_length() - 1, max(sizes).bit_length()))
+    return max((n for n in beyond if _lies_between(n, sizes)), default=None)
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:

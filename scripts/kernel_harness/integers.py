@@ -76,9 +76,23 @@ def put(value: int):
     """A change that gives a quarter of the elements one value."""
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        if x.dtype not in WIDE or x.numel() < 4:
+        if x.dtype not in WIDE or x.numel() < 4 or _is_in_order(x):
             return None
         return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, value, x)
+
+    return change
+
+
+def put_run(value: int):
+    """A change that gives a third of each row one value, in one run: what is taken together is all of that value."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dtype not in WIDE or x.numel() < 4 or x.dim() == 0 or _is_in_order(x):
+            return None
+        columns = x.shape[-1]
+        start = torch.randint(columns, (*x.shape[:-1], 1), generator=generator, device=x.device)
+        place = torch.arange(columns, device=x.device)
+        return torch.where((place - start) % columns < max(2, columns // 3), value, x)
 
     return change
 

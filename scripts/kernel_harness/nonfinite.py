@@ -8,6 +8,9 @@ import torch
 
 from .variations import places
 
+SELDOM = 0.3  # share of the elements; what is more frequent meets in any draw
+FEWEST = 8  # elements
+
 
 def specials(x: torch.Tensor, generator: torch.Generator, marks=(math.inf, -math.inf, math.nan)) -> torch.Tensor:
     """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
@@ -30,6 +33,37 @@ def infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def minus_infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """The same of minus infinity."""
     return specials(x, generator, (-math.inf,)) if _has_infinity(x) else x
+
+
+def denser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the elements become NaN or infinite, as get_inputs makes a few at random places; each row keeps a number.
+
+    Nothing changes where the places seem to keep a rule: runs (padding, windows), as many in each row, symmetry.
+    """
+    if x.dtype.itemsize < 2 or x.dim() == 0 or x.numel() < FEWEST:
+        return None
+    marked = ~torch.isfinite(x)
+    rows = marked.reshape(-1, x.shape[-1])
+    if not 0 < int(marked.sum()) <= SELDOM * x.numel() or _keep_a_rule(rows) or _is_symmetric(marked):
+        return None
+    hit = marked | (torch.rand(x.shape, generator=generator, device=x.device) < 0.5)
+    kept = torch.rand(x.shape, generator=generator, device=x.device).masked_fill(marked, -1.0).argmax(-1, keepdim=True)
+    hit.scatter_(-1, kept, marked.gather(-1, kept))
+    known = x[marked]
+    drawn = torch.randint(known.numel(), x.shape, generator=generator, device=x.device)
+    return torch.where(hit & ~marked, known[drawn], x)
+
+
+def _keep_a_rule(rows: torch.Tensor) -> bool:
+    edge = torch.zeros_like(rows[:, :1])
+    begins, ends = (rows & ~torch.cat(pair, 1) for pair in ((edge, rows[:, :-1]), (rows[:, 1:], edge)))
+    in_runs = 2 * int((begins & ends).sum()) < int(begins.sum())
+    counts = rows.sum(1)
+    return in_runs or (len(rows) > 2 and bool((counts == counts[0]).all()))
+
+
+def _is_symmetric(marked: torch.Tensor) -> bool:
+    return marked.dim() > 1 and marked.shape[-1] == marked.shape[-2] and torch.equal(marked, marked.mT)
 
 
 def _has_infinity(x: torch.Tensor) -> bool:

@@ -191,10 +191,12 @@ class RuleBreakers(FileChecks):
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
         for value, inputs in integers.special_values(tree, numbers):
             for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
-                new, moved = self._varied(first, integers.put(value), only={index}, kinds="index")
-                if moved and self._moves(new):
-                    what = f"{value}, which the reference sets apart, at places of input {index}"
-                    found.append(RuleBreaker("ignored-argument", what, new, decides=True, named=True))
+                for put in (integers.put, integers.put_run):
+                    new, moved = self._varied(first, put(value), only={index}, kinds="index")
+                    if moved and self._moves(new):
+                        what = f"{value}, which the reference sets apart, at places of input {index}"
+                        says = {"decides": True, "named": True, "openly": True}
+                        found.append(RuleBreaker("ignored-argument", what, new, **says))
         return found + self._thresholds(first, tree)
 
     def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:

@@ -55,6 +55,26 @@ def meeting(bundle: Bundle) -> Callable:
     return change
 
 
+def at_the_steps_of(steps: torch.Tensor) -> Callable:
+    """A change that gives a quarter of the elements, those between the ends of ``steps``, values of it."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dtype != steps.dtype:
+            return None
+        draw = {"generator": generator, "device": x.device}
+        hit = (torch.rand(x.shape, **draw) < 0.25) & (x >= steps[0]) & (x <= steps[-1])
+        within = steps.to(x.device)[(steps >= x.min()) & (steps <= x.max())]
+        return torch.where(hit, within[torch.randint(len(within), x.shape, **draw)], x) if len(within) else None
+
+    return change
+
+
+def are_steps(x: torch.Tensor) -> bool:
+    """Are these numbers in ascending order, no two the same, as the edges of bins are?"""
+    is_row = x.dtype.is_floating_point and x.dtype.itemsize > 1 and x.dim() == 1 and len(x) > 1
+    return is_row and bool((x.diff() > 0).all())
+
+
 def _is_usual(value) -> bool:
     return isinstance(value, float) and 2.0**-9 <= abs(value) <= 2.0**9
 

@@ -1,4 +1,5 @@
-"""Trials with other values: does the reference depend on its inputs, and does the kernel survive hostile ones?"""
+"""Trials with other values: does the reference depend on its inputs, and is the kernel right on rare draws of them, on
+other integers and arguments, in other modes of PyTorch and where no input may be written?"""
 
 from __future__ import annotations
 
@@ -8,22 +9,22 @@ from contextlib import suppress
 
 import torch
 
-from . import integers, nonfinite, rare_draws, ties, values, variations, worker
+from . import integers, rare_draws, values, variations, worker
 from .contract import ContractError, read_source
-from .judgement import INDEX_DTYPES, REFUSALS
-from .rule_breakers import RuleBreaker, RuleBreakers
-from .structure import as_finite, digest, finite, floats, same_outputs, tensors
+from .hostile_trials import HostileTrials
+from .judgement import REFUSALS
+from .rule_breakers import RuleBreaker
+from .structure import as_finite, digest, floats, same_outputs, tensors
 from .values import Bundle
 
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 MODES = ("no_grad", "inference_mode")
-TIE_DRAWS = 3
 RARE_BYTES = 2**20  # of inputs, of which many are drawn
 MISREAD = 1 / 12  # share of elements; one nibble of sixteen is read wrongly
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
-class ValueTrials(RuleBreakers):
+class ValueTrials(HostileTrials):
     """Trials whose inputs the judge changes beyond what replay needs."""
 
     rule_breakers: Sequence[RuleBreaker] = ()
@@ -145,145 +146,6 @@ class ValueTrials(RuleBreakers):
         label, work = "the first input where it was, new values elsewhere for the others", self._working_copy(mixed)
         reply = self._call(label, work, "c", poison="large", borrow="a")
         self._judge_trial(label, reply, expected, mixed, work, decisive="replay")
-
-    def _hostile(self, first: Bundle) -> None:
-        self.conditioned = True
-        for label, change in variations.HOSTILE.items():
-            self._hostile_trial(first, label, change, decisive=True)
-        for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
-            label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
-            self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
-        self._hostile_trial(first, "a constant mask made random", variations.unmask, decisive=True, kinds="index")
-        self._hostile_trial(
-            first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
-        )
-        self._nans(first)
-        for change in (nonfinite.infinities, nonfinite.minus_infinities):
-            self._infinities(first, change)
-        self._signs(first)
-        self.conditioned = False
-        for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
-            self._ties(first)
-
-    def _hostile_trial(
-        self, first: Bundle, label: str, change, decisive: bool, kinds: str = "float", only: set[int] | None = None
-    ) -> None:
-        new, moved = self._varied(first, change, only, kinds)
-        if not moved or self.case_failed():
-            return
-        try:
-            expected = self._reference(new, "hostile", roundings=True)
-        except ContractError:
-            return  # the reference refuses such values: they are outside what the file promises
-        if change is not nonfinite.specials and not as_finite(expected, self.base):
-            return  # out of the reference's own range
-        work = self._working_copy(new)
-        reply = self._call(label, work, "b", poison="large", may_fail=True)
-        error = str(reply.get("error", ""))
-        if not decisive and "bundle" not in reply and "CUDA" not in error:
-            self.outcome.note(f"[case {self.case}] {label}: kernel_fn raises {error[:160]}")
-            return
-        if self._refused(label, reply, decisive=False):
-            return
-        if decisive:
-            has_indices = any(t.dtype in INDEX_DTYPES for t in tensors(expected["native"]))
-            if has_indices and self._failed_quietly(reply, expected) and self.hides_choice:
-                self.outcome.note(f"[case {self.case}] {label}: the result depends on the order of equal values")
-                return
-            self._judge_trial(f"hostile inputs, {label}", reply, expected, new, work, decisive="values")
-            self._teeth(expected, new)
-        elif "bundle" in reply and self._failed_quietly(reply, expected):
-            self.outcome.note(
-                f"[case {self.case}] {label}: the result differs from the reference's "
-                f"({self._worst(reply, expected)}); --level paranoid makes this decide"
-            )
-
-    def _nans(self, first: Bundle) -> None:
-        """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
-        new, moved = self._varied(first, nonfinite.nans)
-        if not moved or self.case_failed():
-            return
-        try:
-            expected = self._reference(new, "nans", roundings=True)
-        except ContractError:
-            return
-        is_about_nan = bool(floats(expected["native"])) and finite(expected)
-        if not is_about_nan or same_outputs(expected["native"], self.base["native"]):
-            return
-        reply = self._call("NaN at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
-        if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
-            seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
-            self.outcome.add("other-values", seen, self.case)
-
-    def _infinities(self, first: Bundle, change) -> None:
-        """A reference that is finite where an input is infinite, and something else where it is merely large, is about
-        infinity: there the kernel must be right, too. (Where it nears a limit, as a sigmoid does, it is not.)"""
-        new, moved = self._varied(first, change)
-        if not moved or self.case_failed():
-            return
-        large, _ = self._varied(new, nonfinite.large)
-        try:
-            expected, limit = (self._reference(bundle, "infinities", roundings=True) for bundle in (new, large))
-        except ContractError:
-            return
-        if not finite(expected) or all(c.passed for c in self._compared(expected["native"], limit)):
-            return
-        reply = self._call("infinities at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
-        if self._failed_quietly(reply, expected):
-            seen = "Where inputs are infinite the reference is finite by a rule of its own, and the result is wrong"
-            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
-
-    def _ties(self, first: Bundle) -> None:
-        """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""
-        new, moved = self._varied(first, ties.dyadic)
-        if not moved or self.case_failed():
-            return
-        new = ties.dyadic_numbers(new)
-        new, _ = self._varied(new, ties.meeting(new))
-        file = self.judge.new_file("choices")
-        try:
-            expected = self._reference(new, "ties", choices=values.save([], file).to_json())
-        except ContractError:
-            return
-        finally:
-            file.unlink()
-        if not finite(expected) or expected["is_hidden"]:
-            return
-        if not self.judge.ask_oracle("is_exact", bundle=new.to_json())["exact"]:
-            return
-        expected["moved"] = expected["golden"]  # a tie moves to either side, but there is nothing that moves it
-        if not expected["is_free"]:  # nor is there anything to forgive
-            expected["tipped"] = None
-        reply = self._call("numbers of few digits", self._working_copy(new), "b", poison="large", may_fail=True)
-        if self._failed_quietly(reply, expected):
-            seen = "On numbers of so few digits that nothing is rounded before it is meant to be, the result is wrong"
-            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
-
-    def _signs(self, first: Bundle) -> None:
-        """Inputs of one sign get both: relu, abs and max(x, 0) do nothing on the values of torch.rand.
-
-        A kernel that answers NaN there, or refuses, stays outside its domain openly; a number must be the right one.
-        """
-        one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, variations.signs, only={i})[1]]
-        for only in [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ():
-            new, _ = self._varied(first, variations.signs, only=only)
-            try:
-                expected = self._reference(new, "signs", roundings=True)
-            except ContractError:
-                continue
-            if not finite(expected) or self.case_failed():
-                continue
-            reply = self._call("both signs", self._working_copy(new), "b", poison="large", may_fail=True)
-            named = ", ".join(map(str, sorted(only)))
-            if "bundle" not in reply or not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
-                self.outcome.note(f"[case {self.case}] no finite result where input {named} has both signs")
-            elif self._failed_quietly(reply, expected):
-                self.outcome.add(
-                    "other-values",
-                    f"Where the values of input {named} have both signs, not one, the result is wrong: "
-                    f"{self._worst(reply, expected)}.",
-                    self.case,
-                )
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly."""

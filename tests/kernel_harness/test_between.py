@@ -65,6 +65,14 @@ def test_sizes_become_equal_within_what_theirs_have_in_common():
 
 
 def test_whole_blocks_fill_a_size_where_no_case_has_one():
-    assert made({"n": 33}, {"n": 100}, {"n": 1000}, {"n": 259})[-1] == ("n=512", {"n": 512})
+    assert ("n=512", {"n": 512}) in made({"n": 33}, {"n": 100}, {"n": 1000}, {"n": 259})
     assert made({"n": 24}, {"n": 600})[-1] == ("n=384", {"n": 384})
     assert "n=512" not in {what for what, _ in made({"n": 128}, {"n": 1000})}
+
+
+def test_a_last_block_of_one_element_where_no_case_has_one():
+    sizes = [{"n": 2}, {"n": 128}, {"n": 333}, {"n": 1000}]
+
+    assert {"n": 513} in [keywords for _, keywords in made(*sizes)]
+    assert {"n": 513} not in [keywords for _, keywords in made(*sizes, {"n": 257})]
+    assert {"n": 65} not in [keywords for _, keywords in made({"n": 1}, {"n": 100})], "no block is that small"

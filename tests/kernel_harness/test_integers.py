@@ -168,3 +168,18 @@ def test_an_index_that_needs_more_bits_comes_once():
     assert not integers.is_wider(255, index)
     assert not integers.is_wider(300, index.sort().values)
     assert int((integers.put_one(300)(index, TORCH) == 300).sum()) == 1
+
+
+@pytest.mark.parametrize(("put", "share"), [(integers.put(-100), 0.25), (integers.put_run(-100), 0.33)], ids=str)
+def test_one_value_comes_often_but_among_what_is_in_order(put, share):
+    new = put(DATA, TORCH)
+
+    assert abs(float((new == -100).float().mean()) - share) < 0.05
+    assert torch.equal(new[new != -100], DATA[new != -100])
+    assert put(torch.arange(50), TORCH) is None
+
+
+def test_a_run_of_one_value_fills_what_is_taken_together():
+    run = integers.put_run(-100)(DATA, TORCH) == -100
+
+    assert bool(((run ^ run.roll(1, -1)).sum(-1) == 2).all()), "one run in each row"

@@ -66,3 +66,17 @@ def test_data_meet_the_numbers_beside_them(tmp_path):
     for number, many in ((-2.0, True), (0.5, True), (1e-6, False), (7.0, False)):
         assert (int((meet(x, TORCH) == number).sum()) > 20) == many
     assert meet(x[:8], TORCH) is None
+
+
+def test_data_meet_the_steps_beside_them():
+    steps, x = torch.tensor([-0.5, 0.25, 0.75, 9.0]), torch.randn(4096, generator=TORCH)
+    assert ties.are_steps(steps)
+    assert not any(map(ties.are_steps, (steps.flip(0), torch.ones(3), steps[:1], steps.long())))
+
+    new = ties.at_the_steps_of(steps)(x, TORCH)
+
+    moved = new[new != x]
+    assert set(moved.tolist()) == {-0.5, 0.25, 0.75}, "nine lies outside the data"
+    assert 300 < len(moved) < 1100
+    assert torch.equal(new[x < -0.5], x[x < -0.5])
+    assert ties.at_the_steps_of(steps)(x.double(), TORCH) is None

@@ -1,10 +1,13 @@
 """The judge's own inputs: new values, and what inputs usually promise is kept."""
 
+import math
+
 import pytest
 import torch
 from kernel_harness import nonfinite, values, variations
 
 pytestmark = pytest.mark.cpu
+TORCH = torch.Generator().manual_seed(0)
 
 
 def vary(inputs, tmp_path, change, **options):
@@ -262,3 +265,35 @@ def test_a_nan_has_no_sign(change, dtype, tmp_path):
     assert changed
     assert 1 <= int(y.isnan().sum()) <= 8
     assert not bool(y[y.isnan()].signbit().any())
+
+
+def marked(places, rows=8, columns=64, value=-math.inf):
+    x = torch.randn(rows, columns, generator=TORCH)
+    x.view(-1)[places] = value
+    return x
+
+
+def test_marks_at_a_few_random_places_become_many():
+    x = marked(torch.randperm(512, generator=TORCH)[:40])
+
+    new = nonfinite.denser(x, TORCH)
+
+    assert 200 < int(torch.isinf(new).sum()) < 330
+    assert bool(torch.isfinite(new).any(1).all()), "each row keeps a number"
+    kept = torch.isfinite(new) | torch.isinf(x)
+    assert torch.equal(new[kept], x[kept])
+
+
+@pytest.mark.parametrize(
+    ("x", "rule"),
+    [
+        (torch.randn(8, 64, generator=TORCH), "there are none"),
+        (marked(torch.arange(512) % 64 >= 56), "padding"),
+        (marked(torch.arange(512) % 64 == torch.arange(512) // 64), "one in each row"),
+        (marked(torch.randperm(512, generator=TORCH)[:300]), "many as it is"),
+        (marked([5, 40, 19, 26], columns=8), "both ways"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_marks_that_keep_a_rule_stay(x, rule):
+    assert nonfinite.denser(x, TORCH) is None
