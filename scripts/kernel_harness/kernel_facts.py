@@ -81,6 +81,7 @@ class Facts:
             "sass": dict(code.mnemonics.most_common()) if code else None,
             "families": {name: dict(code.family(name)) for name in sass.FAMILIES} if code else None,
             "ptx": dict(entry.families) if entry else None,
+            "ptx_digest": ptx.digest(self.kernel.ptx) if self.kernel.ptx else None,
             "ptx_global": _widths(entry) if entry else None,
             "spill_lines": [{"file": f, "line": n, "bytes": b} for (f, n), b in code.spill_lines.most_common()]
             if code

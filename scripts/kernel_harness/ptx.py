@@ -6,6 +6,7 @@ only). simulator/ptx.py is the parser that runs PTX; this one only counts.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ BOUND = re.compile(
 LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
 FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"')
 TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.M)
+NOT_CODE = re.compile(r"//.*|^\s*\.(version|target|loc|file)\b.*", re.M)
 INSTRUCTION = re.compile(r"^\s*(?:@!?%\w+\s+)?([a-z][\w]*(?:[.:]{1,2}[\w]+)*)\s*(.*?);")
 REGISTER = re.compile(r"%[a-zA-Z_]\w*")
 TYPE_BITS = re.compile(r"[busfe](\d+)(?:x(\d))?$|bf16$|pred$")
@@ -70,6 +72,12 @@ def target(text: str) -> str:
     """``sm_90a`` of ``.target sm_90a``; "" when there is none."""
     match = TARGET.search(text)
     return match[1] if match else ""
+
+
+def digest(text: str) -> str:
+    """Equal for the same instructions, whatever target and source lines the text names."""
+    lines = (line.strip() for line in NOT_CODE.sub("", text).splitlines())
+    return hashlib.sha256("\n".join(filter(None, lines)).encode()).hexdigest()[:16]
 
 
 def parse(text: str) -> dict[str, Entry]:

@@ -237,11 +237,12 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     if not reason and arch is None:
         reason = "none of the file's ARCHS can be simulated"
     if not reason:
-        # A deadlock is found as one there: time says only that the simulator is slow.
         device = {"arch": arch, "multiprocessors": options.multiprocessors}
-        with tempfile.TemporaryDirectory(prefix="simulated-") as folder:  # its users are killed, and remove nothing
-            simulate = {**device, "folder": folder}
-            simulated = verify(replace(settings, simulate=simulate, timeout=SLOWER * settings.timeout), progress.step)
+        simulated = _simulate(settings, device, progress.step)
+        if settings.level != "quick" and not simulated.findings and not simulated.needs_gpu:
+            for other in _of_other_code(compiled.document["kernels"], arch, targets):
+                further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
+                _take_in(simulated, further, other)
         progress.close()
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})
@@ -280,16 +281,44 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     )
 
 
+def _simulate(settings: Settings, device: dict, step) -> Outcome:
+    with tempfile.TemporaryDirectory(prefix="simulated-") as folder:  # its users are killed, and remove nothing
+        # A deadlock is found as one there: time says only that the simulator is slow.
+        slower = replace(settings, simulate={**device, "folder": folder}, timeout=SLOWER * settings.timeout)
+        return verify(slower, step)
+
+
+def _of_other_code(kernels: list[dict], simulated: str, targets: set[str]) -> list[str]:
+    """Of the targets whose PTX is another than the simulated one's, one for each."""
+    code = {arch: {k["ptx_digest"] for k in kernels if k["arch"] == arch} for arch in simulation.ARCHS}
+    known, found = [code[simulated]], []
+    for arch in simulation.ARCHS:
+        if arch in targets and code[arch] and code[arch] not in known:
+            known.append(code[arch])
+            found.append(arch)
+    return found
+
+
+def _take_in(outcome: Outcome, further: Outcome, arch: str) -> None:
+    """What was found of the code for another target."""
+    outcome.findings += [replace(found, text=f"In the code for {arch}: {found.text}") for found in further.findings]
+    if further.findings or further.facts.get("simulated_cases"):
+        outcome.facts.setdefault("other_archs", []).append(arch)
+    if further.needs_gpu or arch not in outcome.facts.get("other_archs", ()):
+        why = further.needs_gpu or "no case was simulated"
+        outcome.note(f"the code for {arch} is another, and was not all simulated: {why}")
+
+
 def _simulated(outcome: Outcome, compiled: Report, device: dict, seconds: float) -> Report:
     """The report of a simulated verification: values, memory and repeatability, not time and not real scheduling."""
     judged = verified(outcome, seconds, environment.describe())
     code = worst((judged.exit_code, compiled.exit_code))
-    passed = code is ExitCode.PASS
+    passed, archs = code is ExitCode.PASS, [device["arch"], *outcome.facts.get("other_archs", ())]
     return replace(
         judged,
         verdict="SIMULATED" if passed else judged.verdict if judged.exit_code is code else compiled.verdict,
         exit_code=code,
-        summary={**judged.summary, "simulated": device["arch"], "multiprocessors": device["multiprocessors"]},
+        summary={**judged.summary, "simulated": ",".join(archs), "multiprocessors": device["multiprocessors"]},
         document={
             **judged.document,
             "reasons": _all_reasons(judged, compiled),

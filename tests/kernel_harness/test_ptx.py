@@ -77,3 +77,11 @@ def test_inline_assembly_scopes_do_not_end_the_kernel():
     families = ptx.parse(MODULE)["first"].families
 
     assert families == Counter({"wgmma.mma_async": 1, "cp.async.bulk.tensor": 1, "stmatrix": 1})
+
+
+def test_the_same_code_for_another_target_has_the_same_digest():
+    lines = [".version 8.8", ".target sm_80", "// made for sm_80", ".loc 1 20 3", "add.u32 %r1, %r2, 1; // count"]
+    other = [".version 9.0", ".target sm_90a", "add.u32 %r1, %r2, 1;"]
+
+    assert ptx.digest("\n".join(lines)) == ptx.digest("\n".join(other))
+    assert ptx.digest("\n".join(lines)) != ptx.digest("\n".join(lines).replace("%r2, 1", "%r2, 2"))

@@ -54,6 +54,22 @@ def test_a_right_kernel_is_simulated_and_leaves_nothing_behind(first_kernel, tmp
     assert not list(here.iterdir())
 
 
+def test_the_code_for_each_target_is_judged_where_it_is_another(first_kernel, tmp_path):
+    target = "str(cutlass.cutlass_dsl.CuTeDSL._get_dsl().get_arch_enum())"
+    wrong = f"    if cutlass.const_expr({target} == 'sm_80'):\n        y = 3.0 * y\n    return x / (1.0"
+    small = {r"n=1 << 20": "n=999", r"TEST_CASES = .*": ""}
+    right, path = tmp_path / "right.py", tmp_path / "first.py"
+    right.write_text(changed(first_kernel, small))
+    path.write_text(changed(first_kernel, {**small, r"    return x / \(1.0": wrong}))
+
+    same, seen = (verify(file, "--level", "full", "--arch", "sm_80", "sm_90a") for file in (right, path))
+
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert same.stdout.splitlines()[-1].endswith("simulated=sm_90a")
+    assert seen.returncode == 1, seen.stdout + seen.stderr
+    assert re.search(r"In the code for sm_80: \d+ of 999 elements are wrong", seen.stdout)
+
+
 def test_large_cases_are_shrunk(first_kernel, tmp_path):
     """All cases but a trivial one are too large to simulate: smaller ones are derived, which kernel_fn takes."""
     changes = {
