@@ -2,7 +2,7 @@
 
 A missing barrier, fence or wait may go well in every call of a verification; the simulator sees it in each. What it
 finds of order and memory decides. Its values do not, the GPU has the last word on those; and conflicts over global
-memory, some of which are meant, are a note.
+memory, some of which are meant, are a note, unless atomics show that an order was meant, and give none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .verdict import ExitCode
 
 SCRIPT = Path(__file__).resolve().parents[1] / "verify_kernel.py"
 PATIENCE_SECONDS = 15.0  # after the trials on the GPU
-IN_SPACES_OF_A_CTA = ("shared memory", "tensor memory")
+DECISIVE = ("shared memory", "tensor memory", "relaxed atomics order nothing")  # races, by what their text says
 SEEN = "On a GPU the results were right. In the simulator:"
 
 
@@ -40,7 +40,7 @@ class SecondLook:
     """A simulated verification that begins at once; ``add_to`` takes in what it saw, leaving the context ends it."""
 
     def __init__(self, settings: Settings):
-        self.started = time.monotonic()
+        self.started, self.kernels = time.monotonic(), []  # what was compiled for the file's ARCHS: facts of each
         self.folder = tempfile.TemporaryDirectory(prefix="second-look-", ignore_cleanup_errors=True)
         self.document, self.log = (Path(self.folder.name, name) for name in ("simulated.json", "log"))
         reference = ("--reference", settings.reference) if settings.reference else ()
@@ -56,6 +56,7 @@ class SecondLook:
     def add_to(self, outcome: Outcome, patience: float = PATIENCE_SECONDS) -> None:
         """Wait for the end, at most ``patience`` seconds, and add what decides; a look that was not taken is a note."""
         document = self._result(patience)
+        self.kernels = document.get("compiled", {}).get("kernels", [])
         facts, reasons = document.get("facts", {}), document.get("reasons", ())
         seen = [reason for reason in reasons if reason["check"] == "simulation"]
         cases, seconds = facts.get("simulated_cases", []), round(time.monotonic() - self.started, 1)
@@ -65,7 +66,7 @@ class SecondLook:
             return
         outcome.facts["second_look"] = {"seconds": seconds, "cases": cases}
         for reason in seen:
-            if ": race: " in reason["text"] and not any(space in reason["text"] for space in IN_SPACES_OF_A_CTA):
+            if ": race: " in reason["text"] and not any(words in reason["text"] for words in DECISIVE):
                 outcome.note(f"[case {reason['case']}] {SEEN} {reason['text']}")
             elif "simulation" not in outcome.settings.without:
                 code = ExitCode(reason["exit_code"])

@@ -57,6 +57,8 @@ def run(options) -> ExitCode:
             if look and not outcome.findings and not outcome.needs_gpu:
                 progress.step("second look, in the simulator")
                 look.add_to(outcome)
+                gpu = surroundings.result()["gpu"]
+                note_other_code(outcome, look.kernels, gpu["compute_capability"] if gpu else "0.0")
         except BaseException:  # Ctrl-C above all: the pool would wait for a compilation that nobody wants any more
             for child in worker.descendants(os.getpid()):
                 worker.kill_tree(child)
@@ -240,7 +242,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         device = {"arch": arch, "multiprocessors": options.multiprocessors}
         simulated = _simulate(settings, device, progress.step)
         if settings.level != "quick" and not simulated.findings and not simulated.needs_gpu:
-            for other in _of_other_code(compiled.document["kernels"], arch, targets):
+            for other in of_other_code(compiled.document["kernels"], arch):
                 further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
                 _take_in(simulated, further, other)
         progress.close()
@@ -288,15 +290,24 @@ def _simulate(settings: Settings, device: dict, step) -> Outcome:
         return verify(slower, step)
 
 
-def _of_other_code(kernels: list[dict], simulated: str, targets: set[str]) -> list[str]:
-    """Of the targets whose PTX is another than the simulated one's, one for each."""
+def of_other_code(kernels: list[dict], judged: str) -> list[str]:
+    """Of the targets whose PTX is another than that of the one that was judged, one for each."""
     code = {arch: {k["ptx_digest"] for k in kernels if k["arch"] == arch} for arch in simulation.ARCHS}
-    known, found = [code[simulated]], []
-    for arch in simulation.ARCHS:
-        if arch in targets and code[arch] and code[arch] not in known:
-            known.append(code[arch])
+    known, found = [code[judged]], []
+    for arch, digests in code.items():
+        if digests and digests not in known:
+            known.append(digests)
             found.append(arch)
     return found
+
+
+def note_other_code(outcome: Outcome, kernels: list[dict], gpu: str) -> None:
+    """Say which code that the file promises did not run. gpu: the compute capability of the one that ran it, as 9.0."""
+    mine = [k["arch"] for k in kernels if devices.capability(k["arch"]) == tuple(map(int, gpu.split(".")))]
+    is_promised = "ARCHS" in contract.read_source(outcome.settings.kernel)[0]
+    if mine and is_promised and (others := of_other_code(kernels, mine[0])):
+        seen = f"the code for {', '.join(others)} of the file's ARCHS is another than this GPU's, and did not run"
+        outcome.note(f"{seen}; --simulate judges it")
 
 
 def _take_in(outcome: Outcome, further: Outcome, arch: str) -> None:

@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from kernel_harness import second_look, worker
+from kernel_harness import second_look, verify_command, worker
 from kernel_harness.outcome import Outcome, Settings
 
 pytestmark = [pytest.mark.compile]
@@ -33,6 +33,44 @@ IN_PLACE = textwrap.dedent("""
 """)
 
 
+COUNTED = textwrap.dedent("""
+    import functools
+    import cutlass, torch
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
+    ARCHS = ("sm_90a",)
+
+    @cute.kernel
+    def count(x: cute.Tensor, partial: cute.Tensor, counter: cute.Tensor, out: cute.Tensor):
+        block, _, _ = cute.arch.block_idx()
+        partial[block] = x[block] * 2
+        if cute.arch.atomic_add(counter.iterator, cutlass.Int32(1), sem="relaxed", scope="gpu") == 1:
+            out[0] = partial[0] + partial[1]
+
+    @cute.jit
+    def launch(x: cute.Tensor, partial: cute.Tensor, counter: cute.Tensor, out: cute.Tensor, stream):
+        count(x, partial, counter, out).launch(grid=(2, 1, 1), block=(1, 1, 1), stream=stream)
+
+    @functools.cache
+    def compiled():
+        f, i = cutlass.Float32, cutlass.Int32
+        fakes = [make_fake_tensor(d, (n,), stride=(1,), assumed_align=4) for d, n in ((f, 2), (f, 2), (i, 1), (f, 1))]
+        return cute.compile(launch, *fakes, make_fake_stream(use_tvm_ffi_env_stream=True), options="--enable-tvm-ffi")
+
+    def kernel_fn(x):
+        out, counter = torch.empty(1, device="cuda"), torch.zeros(1, dtype=torch.int32, device="cuda")
+        compiled()(x, torch.empty_like(x), counter, out)
+        return out
+
+    def reference_fn(x):
+        return 2 * x.sum(0, keepdim=True)
+
+    def get_inputs():
+        return [torch.randn(2, device="cuda")]
+""")
+
+
 def look(path: Path, patience: float = 300, **settings) -> Outcome:
     outcome = Outcome(Settings(kernel=path, **settings))
     with second_look.SecondLook(outcome.settings) as taken:
@@ -42,8 +80,6 @@ def look(path: Path, patience: float = 300, **settings) -> Outcome:
 
 
 def test_a_missing_barrier_decides():
-    pytest.importorskip("cutlass")
-
     outcome = look(SHARED, cases=("odd",))
 
     assert [(found.check, found.case, int(found.code)) for found in outcome.findings] == [("simulation", "odd", 1)]
@@ -53,7 +89,6 @@ def test_a_missing_barrier_decides():
 
 
 def test_a_conflict_over_global_memory_is_a_note(tmp_path):
-    pytest.importorskip("triton")
     path = tmp_path / "in_place.py"
     path.write_text(IN_PLACE)
 
@@ -64,8 +99,24 @@ def test_a_conflict_over_global_memory_is_a_note(tmp_path):
     assert "In the simulator" in outcome.notes[0]
 
 
+def test_data_behind_a_relaxed_counter_decide(tmp_path):
+    path = tmp_path / "counted.py"
+    path.write_text(COUNTED)
+
+    assert [found.check for found in look(path).findings] == ["simulation"]
+
+
+def test_code_that_this_gpu_does_not_run_is_named():
+    kernels = [{"arch": arch, "ptx_digest": code} for arch, code in (("sm_80", "a"), ("sm_90a", "b"), ("sm_100a", "b"))]
+    outcome = Outcome(Settings(kernel=ELEMENTWISE))
+
+    verify_command.note_other_code(outcome, kernels[1:], "9.0")
+    assert not outcome.notes
+    verify_command.note_other_code(outcome, kernels, "9.0")
+    assert "the code for sm_80 of the file's ARCHS is another" in outcome.notes[0]
+
+
 def test_a_right_kernel_stays_right():
-    pytest.importorskip("cutlass")
 
     outcome = look(ELEMENTWISE, cases=("n=7",))
 
@@ -78,8 +129,6 @@ def test_a_right_kernel_stays_right():
     ("case", "patience", "said"), [("n=7", 0.1, "not done after"), ("typo", 300, "typo")]
 )
 def test_a_look_that_was_not_taken_says_so(case, patience, said):
-    pytest.importorskip("cutlass")
-
     outcome = look(ELEMENTWISE, patience, cases=(case,))
 
     assert not outcome.findings

@@ -17,6 +17,7 @@ import numpy as np
 from . import ptx
 from .wmma import piece_bytes
 
+NO_ORDER = "relaxed atomics order nothing"
 _ORDERS = {"acquire", "release", "acq_rel"}
 _STRONG = _ORDERS | {"relaxed", "volatile", "mmio"}
 _NOT_GLOBAL = {"shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func"}
@@ -245,7 +246,8 @@ class GlobalRaces:
         first, granule = (int(found[0]) for found in np.nonzero(wrong))
         lane, code = int(lanes[first]), int(before[first, granule])
         place = describe(buffer, offsets[first])
-        message = f"{verb} {place}, which another CTA {other}s in the same launch"
+        why = f"; {NO_ORDER}" if self.counts else ""
+        message = f"{verb} {place}, which another CTA {other}s in the same launch{why}"
         if code >> _UNIT == machine.unit[lane]:
             cta, thread = machine.identity(code >> _LANE & (1 << _UNIT - _LANE) - 1)
             who = f"thread {thread} of CTA {cta}" if not code & _SEVERAL else "other threads of its warp"
