@@ -6,33 +6,40 @@ import math
 
 import torch
 
-from .variations import places
+from .variations import is_sorted, places
 
 SELDOM = 0.3  # share of the elements; what is more frequent meets in any draw
 FEWEST = 8  # elements
 
 
-def specials(x: torch.Tensor, generator: torch.Generator, marks=(math.inf, -math.inf, math.nan)) -> torch.Tensor:
+def specials(
+    x: torch.Tensor, generator: torch.Generator, marks=(math.inf, -math.inf, math.nan), rarity: int = 512
+) -> torch.Tensor:
     """NaN and infinities at a few random places (NaN only where the format has no infinity)."""
     wide = x.to(torch.float64, copy=True).flatten()
     for value in marks:
-        wide[places(x, generator, 512)] = value
+        wide[places(x, generator, rarity)] = value
     return _narrowed(wide.view(x.shape), x.dtype)
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """NaN at a few random places."""
-    return specials(x, generator, (math.nan,))
+    """NaN at a few random places, but not among what ascends: edges and times have an order, and NaN has none."""
+    return x if is_sorted(x) else specials(x, generator, (math.nan,))
+
+
+def many_nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """The same at one place in eight."""
+    return x if is_sorted(x) else specials(x, generator, (math.nan,), 8)
 
 
 def infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Infinity at a few random places, where the format has one."""
-    return specials(x, generator, (math.inf,)) if _has_infinity(x) else x
+    """Infinity at a few random places, where the format has one; what ascends stays."""
+    return specials(x, generator, (math.inf,)) if _has_infinity(x) and not is_sorted(x) else x
 
 
 def minus_infinities(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """The same of minus infinity."""
-    return specials(x, generator, (-math.inf,)) if _has_infinity(x) else x
+    return specials(x, generator, (-math.inf,)) if _has_infinity(x) and not is_sorted(x) else x
 
 
 def denser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

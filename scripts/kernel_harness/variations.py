@@ -75,7 +75,7 @@ def varied(
             result = change(old, generator)
             if is_complex and change is warp and not bool(old[..., 1].any()):
                 result[..., 1] = result[..., 0].flip(-1) if result.dim() > 1 else result[..., 0]  # real is no rule
-            if result is not None and floating and _is_sorted(old):
+            if result is not None and floating and is_sorted(old):
                 result = result.sort(dim=-1).values  # what comes sorted is meant to be
                 if data > 1 and not bool((old.diff(dim=-1) == 0).any()) and bool((result.diff(dim=-1) == 0).any()):
                     continue  # knots, edges, times: two at one place mean nothing. Alone it may be any data
@@ -225,7 +225,7 @@ def shuffle(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def pry(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Other values than those that keep a rule: the same in another order, or larger ones where order is the rule."""
-    return warp(x, generator) if x.dim() == 0 or _is_sorted(x) else shuffle(x, generator)
+    return warp(x, generator) if x.dim() == 0 or is_sorted(x) else shuffle(x, generator)
 
 
 def repeat(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -313,7 +313,7 @@ def signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     sorted tensors stay."""
     wide = x.to(torch.float64)
     one_signed = bool((wide >= 0).all()) or bool((wide <= 0).all())
-    if not one_signed or x.numel() < DATA or _is_sorted(x) or wide.flatten()[:4096].unique().numel() < 3:
+    if not one_signed or x.numel() < DATA or is_sorted(x) or wide.flatten()[:4096].unique().numel() < 3:
         return None
     rows = torch.rand((*x.shape[:-1], 1), generator=generator, device=x.device)
     # Every fourth row changes as a whole: a maximum that starts from zero is right as long as one positive is left.
@@ -355,7 +355,7 @@ HOSTILE = {
 }
 
 
-def _is_sorted(x: torch.Tensor) -> bool:
+def is_sorted(x: torch.Tensor) -> bool:
     return (
         x.dim() > 0
         and x.shape[-1] > 3

@@ -297,3 +297,11 @@ def test_marks_at_a_few_random_places_become_many():
 )
 def test_marks_that_keep_a_rule_stay(x, rule):
     assert nonfinite.denser(x, TORCH) is None
+
+
+def test_what_ascends_gets_no_marks():
+    edges, data = torch.linspace(-2, 2, 12), torch.randn(12, generator=TORCH)
+
+    for change in (nonfinite.nans, nonfinite.infinities, nonfinite.minus_infinities):
+        assert torch.equal(change(edges, TORCH), edges)
+        assert not bool(torch.isfinite(change(data, TORCH)).all())

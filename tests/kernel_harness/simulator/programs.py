@@ -69,8 +69,15 @@ FILES = {
     "swiglu": ("examples/swiglu.py", {"shape": (20, 136), "pad": 3}),
     "topk": ("examples/topk.py", {"shape": (33, 1000), "k": 32}),
     "transpose": ("examples/transpose.py", {"shape": (72, 200), "pad": 3}),
+    "gelu backward": ("examples/gelu.py", {"shape": (1031,), "backward": True}),
+    "dependent launch": ("examples/integration/pdl.py", {"shape": (10_003,), "ctas": 2}),
+    **{
+        f"softmax ladder, {rung.partition('_')[0]}": (f"examples/softmax_ladder/{rung}.py", {"shape": (33, 1032)})
+        for rung in ("01_naive", "02_coalesced", "03_vectors", "04_registers", "05_one_exchange", "06_cluster")
+    },
     "softmax ladder, ring": ("examples/softmax_ladder/dead_end_tma_ring.py", {"shape": (16, 4096)}),
     "wmma": ("tests/kernel_harness/simulator/cuda_wmma.py", {}),
+    "load_inline": ("tests/kernels/honest/nvcc_inline.py", {"n": 10_003}),
     "Triton descriptors": ("tests/kernel_harness/simulator/triton_descriptors.py", {}),
 }
 
