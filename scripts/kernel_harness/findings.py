@@ -139,7 +139,8 @@ EXPLANATIONS = {
     "weak-inputs": (UNDECIDED, "{seen} Make get_inputs produce data on which the answer depends."),
     "refuses": (
         UNDECIDED,
-        "{seen} It accepts get_inputs' own values only, so nothing shows that it computes from them.",
+        "{seen} It accepts get_inputs' own values only, so nothing shows that it computes from them. If others break a "
+        "promise, let reference_fn raise ValueError for them, too: other draws of get_inputs take their place then.",
     ),
     "loose-tolerance": (UNDECIDED, "{seen} Pass --rtol and --atol yourself if you accept that."),
     "unstable-reference": (

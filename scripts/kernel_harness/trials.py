@@ -204,9 +204,8 @@ class CaseTrials(DeviceTrials):
         self._ask_in_fresh_process(fresh, *self.early)
 
     def _ask_in_fresh_process(self, process: Worker, work: values.Mapping, output: Path) -> None:
-        process.send(
-            "call", bundle=work.bundle.to_json(), slot="a", output=str(output), expected_nbytes=self.output_nbytes
-        )
+        request = {"slot": "a", "output": str(output), "expected_nbytes": self.output_nbytes}
+        process.send("call", bundle=work.bundle.to_json(), **request)
 
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
         """New values in the memory of the first call: a stored answer shows here."""
@@ -235,6 +234,8 @@ class CaseTrials(DeviceTrials):
             variations.rewrite(work, new)
             held = new
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
+            if change is variations.warp and not extra and self._both_refuse(reply, new):
+                return self._replay(first, work)
             if self._refused(label, reply, decisive=change is variations.warp and not extra):
                 continue
             try:
@@ -333,8 +334,7 @@ class CaseTrials(DeviceTrials):
     def _many_calls(self, first: Bundle) -> None:
         """Two sets of values in turn in the same memory, many times: caches, counters and races show here."""
         bundles = [self._varied(first, variations.warp)[0], self._other_inputs(first)[0]]
-        outputs = [self.judge.new_file("out") for _ in range(6)]
-        work = [self._working_copy(bundle) for bundle in bundles]
+        outputs, work = [self.judge.new_file("out") for _ in range(6)], list(map(self._working_copy, bundles))
         self.judge.progress(f"{self.case}: {CALLS[self.settings.level]} calls")
         reply = self.judge.ask_candidate(
             "alternate",
