@@ -27,7 +27,9 @@ def parse(argv: list[str] | None):
     parser.add_argument("--reference", type=Path, metavar="OTHER.py", help="take reference_fn from this file")
     parser.add_argument("--level", choices=("quick", "full", "paranoid"), default="full")
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)")
-    parser.add_argument("--seeds", type=cli.positive(int), metavar="N", help="input sets of get_inputs a case")
+    parser.add_argument(
+        "--seeds", type=cli.positive(int), metavar="N", help="input sets of get_inputs a case (in the simulator one)"
+    )
     parser.add_argument(
         "--rtol", type=float, help="with --atol: accept |y - ref| <= atol + rtol |ref| instead of the rule"
     )

@@ -134,19 +134,19 @@ def _told(problems: list[capture.CaptureError]) -> list[str]:
 def tables(facts: list[Facts], checks: list[expect.Finding]) -> list[Table]:
     resources = ["arch", "kernel", "cases", "threads", "cluster", "registers", "spill bytes", "stack", "static smem",
                  "dynamic smem"]
-    families = ("tensor core", "TMA", "ldmatrix", "local")
-    instructions = ["arch", "kernel", "global loads", "load bytes in flight", "global stores", *families]
+    families, accesses = ("tensor core", "TMA", "ldmatrix", "local"), ("load bytes in flight", "global stores")
+    instructions = ["arch", "kernel", "sass instructions", "global loads", *accesses, *families]
     occupied = ["arch", "kernel", "device", "ctas per sm", "warps", "percent", "limited by"]
     rows = [
         [[f.kernel.arch, f.label, ",".join(f.kernel.cases), f.threads, "x".join(map(str, f.cluster)), f("registers"),
           f("spill_bytes"), f("stack_bytes"), f("static_shared_bytes"), f("dynamic_shared_bytes")] for f in facts],
-        [[f.kernel.arch, f.label, _widest(f, ("LDG", "LDGSTS")), f("load_bytes_in_flight"), _widest(f, ("STG",)),
-          *(_family(f, family) for family in families)] for f in facts if f.sass],
+        [[f.kernel.arch, f.label, f.sass.mnemonics.total(), _widest(f, ("LDG", "LDGSTS")), f("load_bytes_in_flight"),
+          _widest(f, ("STG",)), *(_family(f, family) for family in families)] for f in facts if f.sass],
         [[f.kernel.arch, f.label, o.device, o.blocks, o.warps, round(100 * o.fraction), o.limited_by]
          for f in facts for o in f.occupancies()],
-        [[c.arch, c.fact, c.rule, c.found, c.holds] for c in checks],
+        [[c.arch, c.fact, c.rule, c.found, c.where, c.holds] for c in checks],
     ]
-    columns = (resources, instructions, occupied, ["arch", "fact", "rule", "found", "holds"])
+    columns = (resources, instructions, occupied, ["arch", "fact", "rule", "found", "where", "holds"])
     titles = ("kernel", "instructions", "occupancy", "expect")
     return [Table(title, names, row, key=title) for title, names, row in zip(titles, columns, rows, strict=True) if row]
 

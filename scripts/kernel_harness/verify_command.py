@@ -157,7 +157,7 @@ def _rows(outcome: Outcome) -> list[list]:
                 len(dict.fromkeys(c["trial"] for c in mine)),
                 worst_one["max_error"],
                 worst_one["budget_used"],
-                worst_one["trial"],
+                worst_one["trial"] + (f", output {worst_one['path']}" if worst_one["path"] else ""),
                 all(c["passed"] for c in mine),
             ]
         )
