@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
 
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
+SMALL = 5  # elements; from there on a size is like its neighbours
 WIDE = 8  # between neighbouring sizes of the cases
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
@@ -20,7 +21,8 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
     each, then one in the middle of the widest gap, then those that make two sizes equal that no case has equal,
-    last one that whole blocks fill where no size of the cases' is such, and one that is one more."""
+    last one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
+    smallest."""
     numbers = [_numbers(case) for case in cases]
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
@@ -33,7 +35,7 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
             found += [(_named(places, size), _with(case, places, size), case) for size, case in rows[:1]]
-    return found + _resized(cases, tied, _whole_size) + _resized(cases, tied, _size_beyond)
+    return found + [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
 
 
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
@@ -94,6 +96,13 @@ def _size_beyond(sizes: set[int]) -> int | None:
         return None
     beyond = ((1 << bits) + 1 for bits in range(BLOCK.bit_length() - 1, max(sizes).bit_length()))
     return max((n for n in beyond if _lies_between(n, sizes)), default=None)
+
+
+def _small_size(sizes: set[int]) -> int | None:
+    """The smallest but one: where a window, or what a call hands to the next, is longer than the data."""
+    known = sorted(size for size in sizes if size > 0)
+    small = min(known, default=0) + math.gcd(*sizes)
+    return small if small < SMALL and small not in sizes and known and _lies_between(small, set(known)) else None
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import torch
 
-from . import nonfinite, ties, values, variations
+from . import integers, nonfinite, ties, values, variations
 from .contract import ContractError
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
@@ -29,7 +29,9 @@ class HostileTrials(RuleBreakers):
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
             label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
             self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
-        self._hostile_trial(first, "a constant mask made random", variations.unmask, decisive=True, kinds="index")
+            label = f"input {index} zeros throughout"
+            self._hostile_trial(first, label, variations.zeros, decisive=True, only={index})
+        self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(
             first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
         )

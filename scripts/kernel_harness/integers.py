@@ -173,6 +173,13 @@ def first_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return x[:1].expand(x.shape).clone()
 
 
+def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A boolean tensor that is all True or all False gets a quarter of the other value; nothing else changes."""
+    if x.dtype is not torch.bool or x.numel() < 2 or bool(x.any()) != bool(x.all()):
+        return None
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, ~x, x)
+
+
 def hollow(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """A quarter of the rows of a mask, at least one, get no True; where each has the same number, that is the rule."""
     if x.dim() < 2 or x.shape[-1] < 4 or x.numel() == x.shape[-1]:

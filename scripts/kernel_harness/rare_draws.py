@@ -1,4 +1,4 @@
-"""Rare draws of get_inputs: many are made, and those are judged whose integers and masks are unlike the others'.
+"""Rare draws of get_inputs: many are made, and those are judged whose integers, masks or zeros are unlike the others'.
 
 What a kernel gets wrong where three tokens share an id, or a segment ends where a block does, it gets wrong on one draw
 in a hundred. Such a draw is as much within the promise of the file as any other: nothing about it is changed.
@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from . import values
-from .values import Bundle
-
 DRAWS, SECONDS = 1000, 1.5
+SECONDS_OF_NUMBERS = 0.4  # where all tensors are floating: only zeros, NaN and infinities can be rare there
 FEWEST = 16  # draws that tell what is rare
 COMMON = 0.3  # share of the draws; what as many show, the other seeds show, too
 MOST = 6
@@ -23,20 +21,21 @@ BLOCK = 32  # elements; the smallest that a kernel takes at a time
 TENSORS = 4
 
 
-def has_discrete(bundle: Bundle) -> bool:
-    return any(_is_discrete(values.dtype_named(node["dtype"])) for _, node in values.tensors_of(bundle.tree))
-
-
 def rarest(draw: Callable[[int], list[torch.Tensor]], seed: int) -> list[tuple[int, str]]:
     """[(seed, what is rare about its draw)]: at most MOST, the rarest first. draw(seed) gives the tensors of one."""
-    until, seen = time.monotonic() + SECONDS, {}
+    started, seconds, seen = time.monotonic(), SECONDS_OF_NUMBERS, {}
     for number in range(seed, seed + DRAWS):
-        if time.monotonic() > until:
+        if time.monotonic() > started + seconds:
             break
-        discrete = [(i, t) for i, t in enumerate(draw(number)) if _is_discrete(t.dtype) and t.numel() > 1]
-        for index, tensor in discrete[:TENSORS]:
-            for what, measure in _measures(tensor):
-                seen.setdefault(f"{what} of the integers or masks in tensor {index}", []).append((measure, number))
+        tensors = [(i, t) for i, t in enumerate(draw(number)) if t.numel() > 1]
+        tensors.sort(key=lambda pair: not _is_discrete(pair[1].dtype))
+        for index, tensor in tensors[:TENSORS]:
+            if _is_discrete(tensor.dtype):
+                seconds, kind, measures = SECONDS, "integers or masks", _measures
+            else:
+                kind, measures = "numbers", _measures_of_numbers
+            for what, measure in measures(tensor):
+                seen.setdefault(f"{what} of the {kind} in tensor {index}", []).append((measure, number))
     found: dict[int, tuple[float, str]] = {}
     for what, measured in seen.items():
         if len(measured) < FEWEST:
@@ -71,6 +70,12 @@ def _measures(x: torch.Tensor) -> Iterator[tuple[str, float]]:
     yield "edges of blocks", _edges(x)
     yield "the largest", int(x.max())
     yield "the smallest", -int(x.min())
+
+
+def _measures_of_numbers(x: torch.Tensor) -> Iterator[tuple[str, float]]:
+    if x.dtype.itemsize > 1:  # formats of eight bits are not compared
+        yield "the most zeros", int((x == 0).sum())
+        yield "the most NaN and infinities", int((~torch.isfinite(x)).sum())
 
 
 def _edges(places: torch.Tensor) -> float:

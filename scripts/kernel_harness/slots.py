@@ -28,7 +28,7 @@ SLOTS: dict[str, Slot] = {}
 
 
 def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bool = False) -> Slot:
-    if refresh in ("", "sealed"):
+    if refresh in ("", "sealed", "plain"):
         source = values.Mapping(values.Bundle.from_json(bundle), sealed=refresh == "sealed")
         entry = Slot(source, [])
 
@@ -36,6 +36,9 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
             if index not in entry.storages:
                 place = device or source.bundle.spans[index].device
                 nbytes = source.bundle.spans[index].nbytes
+                if refresh == "plain":
+                    entry.storages[index] = source.bytes_of(index).to(place, copy=True)
+                    return entry.storages[index]
                 if place != "cpu":
                     entry.blocks[index] = _guarded_block(index, nbytes, place)
                 if embed:

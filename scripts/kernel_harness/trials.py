@@ -137,12 +137,12 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._streams(first))
         if simulate and judge.full and not self.bench:
             steps.append(lambda: self._simulated_values(first))
-        if thorough:
-            steps.append(lambda: self._index_replay(first))
+        steps += [lambda: self._index_replay(first)] if thorough else []
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
             steps.append(lambda: self._hostile(first))
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._rare_draws(first)]
+            steps += [lambda: self._single_elements(first), lambda: self._plain_memory(first)]
             steps += [lambda: self._modes(first), lambda: self._fresh_process(first, expected)]
             steps.append(lambda: self._sealed(first))  # no other process is kept for later
         if self.on_gpu and self.thorough:

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import torch
 
-from . import integers, rare_draws, values, variations, worker
+from . import integers, values, variations, worker
 from .contract import ContractError, read_source
 from .hostile_trials import HostileTrials
 from .judgement import REFUSALS
@@ -20,6 +20,8 @@ from .values import Bundle
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 MODES = ("no_grad", "inference_mode")
 RARE_BYTES = 2**20  # of inputs, of which many are drawn
+SINGLE_BYTES, SINGLES, SINGLES_ON_GPU = 2**18, 48, 16  # of inputs, whose elements change one at a time; calls
+MOST_UNMOVED = 6  # results that stay, of which the reference is asked
 MISREAD = 1 / 12  # share of elements; one nibble of sixteen is read wrongly
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
@@ -98,8 +100,8 @@ class ValueTrials(HostileTrials):
         return tried
 
     def _rare_draws(self, first: Bundle) -> None:
-        """Draws of get_inputs whose integers and masks are unlike those of others (rare_draws.py)."""
-        if first.size > RARE_BYTES or not rare_draws.has_discrete(first):
+        """Draws of get_inputs whose integers, masks or zeros are unlike those of others (rare_draws.py)."""
+        if first.size > RARE_BYTES:
             return
         answer = self.judge.ask_oracle("rare_draws", case=self.case, seed=self.judge.next_seed())
         for seed, what in answer["rare"]:
@@ -118,6 +120,41 @@ class ValueTrials(HostileTrials):
         work = self._working_copy(drawn)
         reply = self._call(label, work, "b", poison="large")
         self._judge_trial(label, reply, expected, drawn, work, decisive="values")
+
+    def _single_elements(self, first: Bundle) -> None:
+        """One element changes, then another: what a stored answer is filed under may leave out any."""
+        floating = [
+            index
+            for index, node in enumerate(first.tree["items"])
+            if any(values.dtype_named(t["dtype"]).is_floating_point for _, t in values.tensors_of(node))
+        ]
+        if first.size > SINGLE_BYTES or self.judge.mutates or not floating:
+            return
+        label, work, unmoved = "one element changed in the same memory", self._working_copy(first), 0
+        before = digest(self._call(label, work, "b", poison="large"))
+        for number in range(SINGLES_ON_GPU if self.on_gpu else SINGLES):
+            new, moved = self._varied(first, variations.shrink_one, {floating[number % len(floating)]})
+            variations.rewrite(work, new)
+            reply = self._call(label, work, "b", refresh="bumped", poison="large", may_fail=True)
+            if "bundle" not in reply or unmoved == MOST_UNMOVED:
+                return
+            if not moved or digest(reply) != before:
+                continue
+            unmoved += 1
+            try:
+                expected = self._reference(new, "varied")
+            except ContractError:
+                return
+            if self._failed_quietly(reply, expected):
+                seen = f"With {label} kernel_fn returned its previous result, bit for bit"
+                self.outcome.add("replay", f"{seen} ({self._worst(reply, expected)}).", self.case)
+                return
+
+    def _plain_memory(self, first: Bundle) -> None:
+        """Inputs as torch.empty makes them: at the edge of no page, between no guard zones."""
+        label, work = "inputs in memory of PyTorch's own", self._working_copy(first)
+        reply = self._call(label, work, "b", refresh="plain", poison="nan")
+        self._judge_trial(label, reply, self.base, first, work, decisive="offset-views")
 
     def _modes(self, first: Bundle) -> None:
         """Servers call without gradients. A kernel that computes by them may raise there; a result must be right."""

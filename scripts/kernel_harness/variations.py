@@ -135,8 +135,7 @@ def _in_parts(x: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -
 def swap(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """A few pairs of elements change places: sums, extremes, and most samples of the data stay what they were."""
     flat = x.reshape(-1).clone()
-    count = max(1, flat.numel() // 128)
-    order = _distinct_places(x, 2 * min(count, 4096, flat.numel() // 2), generator)
+    order = _distinct_places(x, 2 * min(max(1, flat.numel() // 128), 4096, flat.numel() // 2), generator)
     if len(order) < 2:
         return flat.view(x.shape)
     first, second = order[: len(order) // 2 * 2].chunk(2)
@@ -155,10 +154,18 @@ def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return flat.view(x.shape)
 
 
+def shrink_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One finite element loses a quarter."""
+    flat = x.reshape(-1).clone()
+    places = _distinct_places(x, 64, generator)[:1]
+    flat[places] = (flat[places].to(torch.float64) * 0.75).to(x.dtype)
+    return flat.view(x.shape)
+
+
 def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """A few elements of a tensor that has both signs change theirs; magnitudes stay."""
-    if x.dtype.itemsize < 2 or not (bool((x < 0).any()) and bool((x > 0).any())):
-        return None  # 8-bit formats have no arithmetic of their own
+    if x.dtype.itemsize < 2 or not (bool((x < 0).any()) and bool((x > 0).any())):  # 8-bit formats have no arithmetic
+        return None
     flat = x.reshape(-1).clone()
     places = _distinct_places(x, max(2, flat.numel() // 128), generator)
     flat[places] = -flat[places]
@@ -187,13 +194,6 @@ def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) ->
     if not x.dtype.is_floating_point:
         return places
     return places[torch.isfinite(_raw(x)[places].view(x.dtype).to(torch.float64))]
-
-
-def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """A boolean tensor that is all True or all False gets a quarter of the other value; nothing else changes."""
-    if x.dtype is not torch.bool or x.numel() < 2 or bool(x.any()) != bool(x.all()):
-        return None
-    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, ~x, x)
 
 
 def scramble(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -271,8 +271,7 @@ def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     ties are many; no negatives or zeros where there were none. The values' own, rounded: what is small beside another
     input, as a system's outer diagonals, stays so."""
     wide = x.to(torch.float64)
-    finite = wide[torch.isfinite(wide) & (wide != 0)]
-    if not finite.numel():
+    if not (finite := wide[torch.isfinite(wide) & (wide != 0)]).numel():
         return None
     unit = torch.exp2(finite.square().mean().sqrt().log2().round())
     steps = (wide / unit).round().clamp(-2 if bool((finite < 0).any()) else 1 if bool((wide > 0).all()) else 0, 2)
@@ -295,6 +294,11 @@ def empty_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | Non
     rows = x.reshape(-1, x.shape[-1]).clone()
     rows[len(rows) // 2] = 0
     return rows.view(x.shape)
+
+
+def zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A row alone becomes zeros, as of a layer that took no part: of several, one does (empty_row)."""
+    return torch.zeros_like(x) if x.dim() == 1 and len(x) > FEW and float(x.to(torch.float64).min()) <= 0 else None
 
 
 def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

@@ -76,3 +76,9 @@ def test_a_last_block_of_one_element_where_no_case_has_one():
     assert {"n": 513} in [keywords for _, keywords in made(*sizes)]
     assert {"n": 513} not in [keywords for _, keywords in made(*sizes, {"n": 257})]
     assert {"n": 65} not in [keywords for _, keywords in made({"n": 1}, {"n": 100})], "no block is that small"
+
+
+def test_the_size_after_the_smallest():
+    assert {"n": 2} in [keywords for _, keywords in made({"n": 37}, {"n": 1}, {"n": 9})]
+    larger = made({"n": 9}, {"n": 90}, {"n": 30}, {"n": 31})
+    assert {"n": 10} not in [keywords for _, keywords in larger], "it is like its neighbours"

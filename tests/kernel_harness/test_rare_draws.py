@@ -10,7 +10,8 @@ pytestmark = pytest.mark.cpu
 @pytest.fixture(autouse=True)
 def no_hurry(monkeypatch):
     """All draws are made, the same ones, also on a busy machine."""
-    monkeypatch.setattr(rare_draws, "SECONDS", 60.0)
+    for name in ("SECONDS", "SECONDS_OF_NUMBERS"):
+        monkeypatch.setattr(rare_draws, name, 60.0)
 
 
 def drawn(make):
@@ -51,6 +52,13 @@ def test_every_width_of_integers_is_looked_at(dtype):
     assert chosen(lambda: torch.randint(0, 120, (40,)).to(dtype))
 
 
+@pytest.mark.parametrize("value", [0.0, float("-inf")])
+def test_numbers_that_are_seldom_zero_or_infinite_are_found(value):
+    found = chosen(lambda: torch.randn(8) if torch.rand(()) < 0.97 else torch.full((8,), value))
+
+    assert any(bool((numbers == value).all()) for numbers in found)
+
+
 def test_few_are_judged():
     def draw(seed):
         return [torch.randint(0, 10**6, (30,)) for _ in range(9)]
@@ -60,5 +68,6 @@ def test_few_are_judged():
 
 def test_no_more_draws_than_there_is_time_for(monkeypatch):
     monkeypatch.setattr(rare_draws, "SECONDS", 0.0)
+    monkeypatch.setattr(rare_draws, "SECONDS_OF_NUMBERS", 0.0)
 
     assert chosen(lambda: torch.randint(0, 2000, (64,))) == []

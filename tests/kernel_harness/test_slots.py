@@ -127,3 +127,15 @@ def test_the_inputs_device_becomes_the_current_one(made, current):
     entry, _ = made(torch.zeros(4))
 
     assert current == [entry.blocks[0].device]
+
+
+def test_plain_inputs_lie_in_memory_of_pytorchs_own(tmp_path):
+    x = torch.randn(5, 8)
+    bundle = values.save([x[:, 2:], 3], tmp_path / "inputs").to_json()
+
+    entry = slots.prepare(bundle, "a", "plain", None)
+
+    taken, number = entry.inputs
+    assert (torch.equal(taken, x[:, 2:]), taken.stride(), number) == (True, (8, 1), 3)
+    taken.zero_()
+    assert torch.equal(values.rebuild(bundle["tree"], entry.source.bytes_of)[0], x[:, 2:]), "the file stays as it was"

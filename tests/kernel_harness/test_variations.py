@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from kernel_harness import nonfinite, values, variations
+from kernel_harness import integers, nonfinite, values, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -96,7 +96,7 @@ def test_an_expanded_tensor_stays_consistent(tmp_path):
 
 
 def test_unmask_touches_constant_masks_only(tmp_path):
-    (mask, other), changed = vary([torch.ones(100, dtype=torch.bool), torch.arange(4)], tmp_path, variations.unmask,
+    (mask, other), changed = vary([torch.ones(100, dtype=torch.bool), torch.arange(4)], tmp_path, integers.unmask,
                                   kinds="index")
 
     assert changed
@@ -305,3 +305,20 @@ def test_what_ascends_gets_no_marks():
     for change in (nonfinite.nans, nonfinite.infinities, nonfinite.minus_infinities):
         assert torch.equal(change(edges, TORCH), edges)
         assert not bool(torch.isfinite(change(data, TORCH)).all())
+
+
+def test_one_element_shrinks():
+    x = torch.randn(8, 9, generator=TORCH)
+
+    new = variations.shrink_one(x, TORCH)
+
+    assert int((new != x).sum()) == 1
+    assert float((new / x).min()) == pytest.approx(0.75)
+
+
+def test_a_row_alone_becomes_zeros_unless_it_is_positive():
+    row = torch.randn(9, generator=TORCH)
+
+    assert not bool(variations.zeros(row, TORCH).any())
+    assert variations.zeros(row.abs() + 1, TORCH) is None
+    assert variations.zeros(row.view(3, 3), TORCH) is None, "empty_row has those"
