@@ -96,8 +96,8 @@ def call(
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
-    refresh: "" makes new tensors in new memory, "sealed" in such as ends who writes to it, "plain" in PyTorch's own;
-    "bumped" and "silent" reuse those of ``slot`` with what the bundle's file holds now, version counters raised or not.
+    refresh: "" makes new tensors in new memory, "sealed" in such as ends who writes to it, "plain" in
+    PyTorch's own (CPU); "bumped" and "silent" reuse those of ``slot`` with the values that the file holds now.
     stream: "default", "side" (a non-blocking one) or "slow" (that, with inputs late on it, and nothing waited for).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.

@@ -37,7 +37,7 @@ def prepare(bundle: dict, name: str, refresh: str, device: str | None, embed: bo
                 place = device or source.bundle.spans[index].device
                 nbytes = source.bundle.spans[index].nbytes
                 if refresh == "plain":
-                    entry.storages[index] = source.bytes_of(index).to(place, copy=True)
+                    entry.storages[index] = source.bytes_of(index).clone()
                     return entry.storages[index]
                 if place != "cpu":
                     entry.blocks[index] = _guarded_block(index, nbytes, place)

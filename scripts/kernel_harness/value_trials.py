@@ -151,7 +151,10 @@ class ValueTrials(HostileTrials):
                 return
 
     def _plain_memory(self, first: Bundle) -> None:
-        """Inputs as torch.empty makes them: at the edge of no page, between no guard zones."""
+        """Inputs as torch.empty makes them: at the edge of no page, between no guard zones. On a GPU they are parts of
+        what its allocator gave."""
+        if self.on_gpu:
+            return
         label, work = "inputs in memory of PyTorch's own", self._working_copy(first)
         reply = self._call(label, work, "b", refresh="plain", poison="nan")
         self._judge_trial(label, reply, self.base, first, work, decisive="offset-views")
