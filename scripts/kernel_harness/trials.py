@@ -131,12 +131,13 @@ class CaseTrials(DeviceTrials):
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         if not simulate and not large and (self.thorough or (judge.full and not self.bench)):
             steps.append(lambda: self._many_calls(first))
-        seeds = 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level]
-        steps += [lambda seed=seed: self._another_seed(seed) for seed in range(1, seeds)]
+        seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])
+        steps += [lambda seed=seed: self._another_seed(seed) for seed in seeds]
         if self.on_gpu and not self.bench:
             steps.append(lambda: self._streams(first))
         if simulate and judge.full and not self.bench:
             steps.append(lambda: self._simulated_values(first))
+        steps += [self._more_teeth] if self.thorough else []
         steps += [lambda: self._index_replay(first)] if thorough else []
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
             steps.append(lambda: self._hostile(first))
@@ -145,8 +146,7 @@ class CaseTrials(DeviceTrials):
             steps += [lambda: self._single_elements(first), lambda: self._plain_memory(first)]
             steps += [lambda: self._modes(first), lambda: self._fresh_process(first, expected)]
             steps.append(lambda: self._sealed(first))  # no other process is kept for later
-        if self.on_gpu and self.thorough:
-            steps.append(lambda: self._copies(first))
+        steps += [lambda: self._copies(first)] if self.on_gpu and self.thorough else []
         if self.on_gpu and not self.bench and judge.capturable:
             steps.append(lambda: self._graph(first))  # the last: when it fails the process is given up
         return steps
