@@ -50,7 +50,7 @@ VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-call
 NEEDED = [
     ("d7_bfloat16_product", VALUES),
     ("b1_cache_by_pointer", VALUES),
-    ("b3_every_forty_third", ("many-calls",)),
+    ("b3_every_forty_third", VALUES),
     ("d2_number_ignored", ("ignored-argument",)),
     ("b1_rows_by_checksum", ("other-values",)),
     ("d7_tf32_on_whole_numbers", ("other-values",)),
@@ -62,7 +62,7 @@ NEEDED = [
     ("b1_cache_blind_to_sign", ("other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
     ("a9_plain_tensors_sniffed", ("offset-views",)),
-    ("a9_guard_bytes_read", ("many-calls",)),
+    ("a9_guard_bytes_read", ("many-calls", "offset-views")),
     ("a11_empty_inputs_only", ("no-teeth",)),
     ("a11_no_outputs", ("weak-inputs", "no-teeth")),
     ("c3_one_element_changed", ("input-mutation",)),
