@@ -21,7 +21,7 @@ WITH_TORCH = {
     "outputs",
     "null_kernels", "diagnosis", "slots", "roundings", "choices",
     "file_checks",
-    "value_trials", "hostile_trials",
+    "value_trials", "hostile_trials", "signs",
     "rule_breakers",
     "poison",
     "surroundings",

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import torch
 
-from . import integers, nonfinite, ties, values, variations
+from . import integers, nonfinite, signs, ties, values, variations
 from .contract import ContractError
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
@@ -31,6 +31,7 @@ class HostileTrials(RuleBreakers):
             self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
             label = f"input {index} zeros throughout"
             self._hostile_trial(first, label, variations.zeros, decisive=True, only={index})
+        self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(
             first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
@@ -192,9 +193,9 @@ class HostileTrials(RuleBreakers):
 
         A kernel that answers NaN there, or refuses, stays outside its domain openly; a number must be the right one.
         """
-        one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, variations.signs, only={i})[1]]
+        one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, signs.both, only={i})[1]]
         for only in [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ():
-            new, _ = self._varied(first, variations.signs, only=only)
+            new, _ = self._varied(first, signs.both, only=only)
             try:
                 expected = self._reference(new, "signs", roundings=True)
             except ContractError:

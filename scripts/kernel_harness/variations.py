@@ -128,7 +128,7 @@ def _in_parts(x: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -
     """``change`` of x in float64, back in the dtype of x."""
     result = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     for target, part in zip(result.view(-1).split(PART_ELEMENTS), _wide_parts(x), strict=True):
-        target.copy_(_cast(change(part), x.dtype))
+        target.copy_(cast(change(part), x.dtype))
     return result
 
 
@@ -238,23 +238,23 @@ def repeat(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return _cast(x.to(torch.float64) * 37.0, x.dtype)
+    return cast(x.to(torch.float64) * 37.0, x.dtype)
 
 
 def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Half values of hundreds, whose squares are out of its range."""
-    return _cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
+    return cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
 
 
 def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return _cast(x.to(torch.float64) * 2.0**-9, x.dtype)
+    return cast(x.to(torch.float64) * 2.0**-9, x.dtype)
 
 
 def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Heavy tails: one element in 256 (at least one) is 50 times as large, at random places."""
     wide = x.to(torch.float64, copy=True).flatten()
     wide[places(x, generator, 256)] *= 50.0
-    return _cast(wide.view(x.shape), x.dtype)
+    return cast(wide.view(x.shape), x.dtype)
 
 
 def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -263,7 +263,7 @@ def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     for axis, size in enumerate(x.shape):
         for at in {0, size - 1}:
             wide.select(axis, at).mul_(64.0 ** (1 / x.dim()))
-    return _cast(wide, x.dtype)
+    return cast(wide, x.dtype)
 
 
 def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -275,7 +275,7 @@ def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         return None
     unit = torch.exp2(finite.square().mean().sqrt().log2().round())
     steps = (wide / unit).round().clamp(-2 if bool((finite < 0).any()) else 1 if bool((wide > 0).all()) else 0, 2)
-    return _cast(torch.where(torch.isfinite(wide), steps * unit + 0.0, wide), x.dtype)  # 0.0: no zero with a sign
+    return cast(torch.where(torch.isfinite(wide), steps * unit + 0.0, wide), x.dtype)  # 0.0: no zero with a sign
 
 
 def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -284,7 +284,7 @@ def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | 
         return None
     hit = torch.rand(x.shape, generator=generator, device=x.device)
     wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
-    return _cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
+    return cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
 
 
 def empty_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -309,21 +309,7 @@ def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     for axis, size in enumerate(x.shape):
         if size >= LONG:
             wide.select(axis, size - 1).mul_(size / 16)
-    return _cast(wide, x.dtype)
-
-
-def signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Half of the values of a tensor that has one sign get the other. Parameters (few values), masks (two values) and
-    sorted tensors stay."""
-    wide = x.to(torch.float64)
-    one_signed = bool((wide >= 0).all()) or bool((wide <= 0).all())
-    if not one_signed or x.numel() < DATA or is_sorted(x) or wide.flatten()[:4096].unique().numel() < 3:
-        return None
-    rows = torch.rand((*x.shape[:-1], 1), generator=generator, device=x.device)
-    # Every fourth row changes as a whole: a maximum that starts from zero is right as long as one positive is left.
-    whole = rows < 0.25 if x.dim() > 1 else torch.zeros_like(rows, dtype=torch.bool)
-    flipped = whole | (torch.rand(x.shape, generator=generator, device=x.device) < 0.5)
-    return _cast(torch.where(flipped, -wide, wide), x.dtype)
+    return cast(wide, x.dtype)
 
 
 def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -332,7 +318,7 @@ def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     if x.dtype.itemsize < 4 or x.numel() < DATA or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
         return None
     wide = x.to(torch.float64)
-    return _cast(wide + 8 * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
+    return cast(wide + 8 * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
 
 
 def places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
@@ -369,7 +355,7 @@ def is_sorted(x: torch.Tensor) -> bool:
     )
 
 
-def _cast(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def cast(wide: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if limit := FINITE_MAX.get(dtype):
         wide = torch.where(torch.isfinite(wide), wide.clamp(-limit, limit), wide)
     return wide.to(dtype)

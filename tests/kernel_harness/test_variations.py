@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from kernel_harness import integers, nonfinite, values, variations
+from kernel_harness import integers, nonfinite, signs, values, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -130,7 +130,7 @@ def test_a_tensor_of_one_sign_gets_both_and_others_stay(tmp_path):
     positive, mixed, scales = torch.rand(200) + 0.1, torch.randn(200), torch.rand(8)
     mask, offsets = (torch.rand(200) < 0.5).float(), torch.rand(200).sort().values
 
-    new, changed = vary([positive, mixed, scales, mask, offsets], tmp_path, variations.signs)
+    new, changed = vary([positive, mixed, scales, mask, offsets], tmp_path, signs.both)
 
     assert changed
     assert torch.equal(new[0].abs(), positive)
@@ -322,3 +322,17 @@ def test_a_row_alone_becomes_zeros_unless_it_is_positive():
     assert not bool(variations.zeros(row, TORCH).any())
     assert variations.zeros(row.abs() + 1, TORCH) is None
     assert variations.zeros(row.view(3, 3), TORCH) is None, "empty_row has those"
+
+
+def test_groups_and_rows_of_one_sign():
+    x = torch.randn(64, 128, generator=TORCH)
+
+    new = signs.runs(x, TORCH)
+
+    positive, negative = ((new.sign() == sign).view(64, 8, 16).all(-1) for sign in (1, -1))
+    assert 80 < int(positive.sum()) < 260
+    assert 80 < int(negative.sum()) < 260
+    assert bool(positive.all(1).any())
+    assert bool(negative.all(1).any())
+    assert torch.equal(new.abs(), x.abs())
+    assert signs.runs(x.abs(), TORCH) is None
