@@ -57,7 +57,7 @@ NEEDED = [
     ("d5_windows_of_minus_infinity", ("other-values",)),
     ("d5_edges_belong_to_the_left", VALUES),
     ("a9_ordinary_memory_sniffed", ("offset-views",)),
-    ("b1_cache_by_most_elements", ("replay",)),
+    ("b1_cache_by_most_elements", ("replay", "other-values")),
     ("d10_last_block_of_one", ("sizes-between",)),
     ("b1_cache_blind_to_sign", ("other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
