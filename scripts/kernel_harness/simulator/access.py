@@ -146,16 +146,17 @@ def load(machine, space, addresses, lanes, nbytes, atomic=False, align=None, int
                     if part is not None:
                         machine.poison.begin([name], lanes[positions][part], (machine.current, message, address))
         if buffer.is_global:
-            if machine.global_races.active:
-                machine.global_races.read(machine, buffer, offsets, nbytes, lanes[positions], atomic=atomic)
+            decoys = machine.global_races.read(machine, buffer, offsets, nbytes, lanes[positions], atomic=atomic)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "reads")
         if shared:
             machine.lifetimes.access(lanes[positions], offsets)
             machine.clocks.read(lanes[positions], offsets, nbytes, atomic)
-        if whole:
-            rows = buffer.gather(offsets, nbytes)
-        else:
-            rows[positions] = buffer.gather(offsets, nbytes)
+        found = buffer.gather(offsets, nbytes)
+        if buffer.is_global and decoys is not None:
+            found[decoys] = machine.global_races.decoys.byte
+        if not whole:
+            rows[positions] = found
+    rows = found if whole else rows
     _count(machine, space, "read", rows.size)
     if machine.profile:
         machine.profile.record(machine, _kind(parts), "read", addresses, lanes, nbytes)
@@ -191,8 +192,7 @@ def store(machine, space, addresses, lanes, rows, atomic=False):
             )
             continue
         if buffer.is_global:
-            if machine.global_races.active:
-                machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine, atomic=atomic)
+            machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine, atomic=atomic)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "writes")
         if shared:
             machine.lifetimes.access(lanes[positions], offsets)

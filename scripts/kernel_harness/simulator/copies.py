@@ -309,8 +309,7 @@ def _read_span(machine, space, name, start, index, nbytes):
             int(start[0]),
         )
     if buffer.is_global:
-        if machine.global_races.active:
-            machine.global_races.read(machine, buffer, offsets[:1], nbytes, index, nbytes)
+        machine.global_races.read(machine, buffer, offsets[:1], nbytes, index, nbytes)
         machine.lifetimes.dependent(buffer, index, offsets[:1], nbytes, "a bulk copy reads")
     return buffer.data[offset : offset + nbytes].copy()
 
@@ -321,8 +320,7 @@ def _write_span(machine, address, data, lane):
     report_outside(machine, "global", start, index, outside, len(data), "a bulk copy writes")
     for buffer, _, offsets in parts:
         offset = int(offsets[0])
-        if machine.global_races.active:
-            machine.global_races.write(machine, buffer, offsets[:1], len(data), index, data[None], len(data))
+        machine.global_races.write(machine, buffer, offsets[:1], len(data), index, data[None], len(data))
         machine.lifetimes.dependent(buffer, index, offsets[:1], len(data), "a bulk copy writes")
         buffer.data[offset : offset + len(data)] = data
         for mask in (buffer.written, buffer.marks):

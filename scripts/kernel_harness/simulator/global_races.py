@@ -9,12 +9,12 @@ whose CTAs can be ordered by its barrier.
 Within a unit an access must be ordered after what other threads did there, by the clocks of races.py, as for shared
 memory; kernels whose threads may also be ordered through global memory (acquire, release, or fences around strong
 accesses) are left alone. Atomics do not conflict with each other. Bulk and tensor copies are looked at between units
-only. Writing a value that is already there is no conflict, nor is what a bystander (bystanders.py) reads.
+only. Writing a value that is already there is no conflict, nor is a read that makes no difference (decoys.py).
 """
 
 import numpy as np
 
-from . import ptx
+from . import decoys, ptx
 from .wmma import piece_bytes
 
 NO_ORDER = "relaxed atomics order nothing"
@@ -112,6 +112,7 @@ class _Record:
 
     def __init__(self, size):
         self.size, self.log, self.logged = size, [], 0
+        self.levels = None  # decoys.Decoys: how near those are that race for a granule, at the nearest
         self.writer = self.readers = self.atomics = None  # the last writer, _Latest, _Latest
 
     def tables(self, reads, atomic):
@@ -124,23 +125,33 @@ class _Record:
 
 
 class GlobalRaces:
-    def __init__(self, kernel):
+    """The accesses of one launch. decoys: reads that get bytes of no meaning and race with nobody."""
+
+    def __init__(self, kernel, decoys=None):
+        self.decoys = decoys
         self.between = not any(map(_orders_ctas, kernel.instructions))
         self.counts = any(map(_strong, kernel.instructions))  # relaxed atomics, for which CTAs need no order
         self.within = not _orders_threads(kernel.instructions)
         self.active = self.between or self.within
         self.granule = _granule(kernel)
-        self.found, self._records = False, {}
+        self._records = {}
 
     def start(self, machine):
         """A wave of CTAs begins, whose lanes belong to machine.unit, counted from 1."""
-        self._ignored = machine.program.bystanders.ignored
         self._who = machine.unit.astype(np.int64) << _UNIT | np.arange(machine.count) << _LANE
 
     def _record(self, buffer):
         if buffer not in self._records:
-            self._records[buffer] = _Record(len(buffer) // self.granule + 1)
+            self._records[buffer] = _Record(len(buffer) // self.granule + 2)  # the last one is that of the decoys
         return self._records[buffer]
+
+    @property
+    def levels(self):
+        return {buffer: record.levels for buffer, record in self._records.items() if record.levels is not None}
+
+    def writers(self, buffer):
+        record = self._records[buffer]
+        return np.zeros(record.size, dtype=np.int64) if record.writer is None else record.writer
 
     def _codes(self, machine, lanes, is_copy):
         clocks = machine.clocks
@@ -150,31 +161,54 @@ class GlobalRaces:
         count = max(nbytes // self.granule, 1)
         return (offsets[:, None] // self.granule + np.arange(count)) if count > 1 else offsets[:, None] // self.granule
 
+    def _decoys(self, machine, buffer, granules, codes, lanes):
+        """Which granules (n, k) the plain loads of `lanes` get decoys for: not those that they are ordered after."""
+        which, writer = self.decoys.which(buffer, granules, codes), self._record(buffer).writer
+        if writer is None or not which.any():
+            return which
+        before = writer[granules]
+        unordered = self._conflicts(machine, before, codes, lanes, True)
+        return which & (before == 0 if unordered is None else (before == 0) | unordered)
+
     def read(self, machine, buffer, offsets, nbytes, lanes, element=None, atomic=False):
-        """Accesses of `nbytes`. A copy gives the bytes of its `element`, in which its conflicts are reported."""
-        if not element and (ignored := self._ignored[lanes]).any():
-            offsets, lanes = offsets[~ignored], lanes[~ignored]
+        """Accesses of `nbytes`. A copy gives the bytes of its `element`, in which its conflicts are reported.
+
+        Returns which bytes (n, nbytes) are to be replaced by decoys, or None.
+        """
+        if not self.active:
+            return None
         record, codes = self._record(buffer), self._codes(machine, lanes, element)
-        if record.writer is record.atomics is None:
-            if not atomic:
-                record.log.append((offsets, nbytes, codes))
-                record.logged += len(codes)
-                if record.logged > _LOG:
-                    self._tabulate(record)
-            return
-        granules = self._granules(offsets, nbytes)
+        granules, found, replaced = None, False, None
+        if self.decoys and not atomic and not element:
+            granules = self._granules(offsets, nbytes)
+            which = self._decoys(machine, buffer, granules, codes, lanes)
+            granules[which] = record.size - 1
+            replaced = np.repeat(which, nbytes // which.shape[1], axis=1)
+        elif record.writer is not None or record.atomics is not None:
+            granules = self._granules(offsets, nbytes)
+        elif not atomic:
+            record.log.append((offsets, nbytes, codes))
+            record.logged += len(codes)
+            if record.logged > _LOG:
+                self._tabulate(record)
+        if granules is None:
+            return None
         for verb, table, is_weak in record.tables(True, atomic):
             before = table[granules]
             is_data = self._is_data(record, granules, is_weak)
             wrong = self._conflicts(machine, before, codes, lanes, is_data)
             if wrong is not None:
                 if element and element < nbytes:
-                    return self.read(machine, buffer, *_split(offsets, nbytes, element, lanes), element)
-                self._report(machine, buffer, offsets, lanes, wrong, before, "reads", verb)
-                break
+                    self.read(machine, buffer, *_split(offsets, nbytes, element, lanes), element)
+                    return None
+                self._note(record, granules, before, codes, wrong)
+                if not found:
+                    self._report(machine, buffer, offsets, lanes, wrong, before, "reads", verb)
+                found = True
         if not atomic:
             record.readers = record.readers or _Latest(record.size)
             record.readers.add(granules, codes)
+        return replaced
 
     def _tabulate(self, record):
         if record.log:
@@ -185,10 +219,12 @@ class GlobalRaces:
 
     def write(self, machine, buffer, offsets, nbytes, lanes, rows, element=None, atomic=False):
         """Like `read`, of the bytes `rows`, which are about to be written."""
+        if not self.active:
+            return
         record, codes = self._record(buffer), self._codes(machine, lanes, element)
         self._tabulate(record)
         granules = self._granules(offsets, nbytes)
-        changes = (buffer.gather(offsets, nbytes) != rows).any(axis=1)
+        changes, found = (buffer.gather(offsets, nbytes) != rows).any(axis=1), False
         for verb, table, is_weak in record.tables(False, atomic) if changes.any() else ():
             before = table[granules]
             is_data = self._is_data(record, granules, is_weak)
@@ -196,9 +232,13 @@ class GlobalRaces:
             if wrong is not None:
                 if element and element < nbytes:
                     split = _split(offsets, nbytes, element, lanes)
-                    return self.write(machine, buffer, *split, np.ascontiguousarray(rows).reshape(-1, element), element)
-                self._report(machine, buffer, offsets, lanes, wrong, before, "changes", verb)
-                break
+                    self.write(machine, buffer, *split, np.ascontiguousarray(rows).reshape(-1, element), element)
+                    return
+                if verb == "read":
+                    self._note(record, granules, before, codes, wrong)
+                if not found:
+                    self._report(machine, buffer, offsets, lanes, wrong, before, "changes", verb)
+                found = True
         if atomic:
             record.atomics = record.atomics or _Latest(record.size)
             record.atomics.add(granules, codes)
@@ -240,6 +280,13 @@ class GlobalRaces:
             wrong[near] = (before & _CLOCK) > known
         return wrong if wrong.any() else None
 
+    def _note(self, record, granules, before, codes, wrong):
+        if record.levels is None:
+            record.levels = decoys.new_levels(record.size)
+        differ = (before ^ codes[:, None])[wrong]
+        levels = np.where(differ >> _UNIT != 0, _UNIT, np.where(differ >> _WARP != 0, _WARP, _LANE))
+        np.minimum.at(record.levels, granules[wrong], levels)
+
     def _report(self, machine, buffer, offsets, lanes, wrong, before, verb, other):
         from .access import describe
 
@@ -252,5 +299,5 @@ class GlobalRaces:
             cta, thread = machine.identity(code >> _LANE & (1 << _UNIT - _LANE) - 1)
             who = f"thread {thread} of CTA {cta}" if not code & _SEVERAL else "other threads of its warp"
             message = f"{verb} {place} without being ordered after the {other} by {who}"
-        address, self.found = buffer.base + int(offsets[first]), True
+        address = buffer.base + int(offsets[first])
         machine.find("race", message, lane, address, int(wrong.any(axis=1).sum()))

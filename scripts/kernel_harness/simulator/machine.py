@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from . import bystanders, copies, semantics, wgmma
+from . import copies, semantics, wgmma
 from . import memory as mem
 from .barriers import Barriers
 from .findings import Finding, SimulationError
@@ -118,7 +118,6 @@ class Machine:
         """
         self.ctas, self.last_wave = ctas, last_wave
         self.unit = 1 + (first + self.slot_of) // self.cluster_size  # the cluster of each lane, for global memory
-        self.program.bystanders.start(self)
         self.global_races.start(self)
         used = self.slot_of < len(ctas)
         index = np.array(ctas + [(0, 0, 0)] * (self.slots - len(ctas)), dtype=np.uint32)[self.slot_of]
@@ -162,7 +161,6 @@ class Machine:
                     for checked in (self.barriers, self.lifetimes, self.register_pool, self.tensor_memory):
                         checked.check_end()
                     wgmma.check_alike(self)
-                    self.program.bystanders.finish()
                     return
                 if not self.barriers.time_out():
                     self.barriers.report_deadlock()
@@ -248,8 +246,6 @@ class Machine:
         if rule is None:
             raise semantics.unknown(instruction)
         step = rule.bind(self, instruction)
-        if self.global_races.active and bystanders.reaches_others(instruction):
-            step = self.program.bystanders.noting(instruction, step)
         if instruction.predicate is None or rule.handles_predicate:
             return step
         predicate = self.registers.reader(instruction.predicate, "pred")

@@ -128,7 +128,7 @@ class Memory:
         return min(self.allocations, key=lambda b: max(b.base - address, address - b.base - len(b)), default=None)
 
     def snapshot(self):
-        """A function that puts every allocation back to what it holds now; None where that is too much to keep."""
+        """A Snapshot of every allocation; None where that is too much to keep."""
         arrays = [
             array
             for buffer in self.allocations
@@ -137,13 +137,7 @@ class Memory:
         ]
         if sum(array.nbytes for array in arrays) > SNAPSHOT_BYTES:
             return None  # of a large allocation a launch may touch little
-        kept = [(array, array.copy()) for array in arrays]
-
-        def restore():
-            for array, before in kept:
-                array[:] = before
-
-        return restore
+        return Snapshot(arrays)
 
     def read(self, address, nbytes):
         buffer = self.find(address)
@@ -174,6 +168,18 @@ class Memory:
             if not inside.all():
                 outside.append(positions[~inside])
         return parts, np.concatenate(outside) if outside else ()
+
+
+class Snapshot:
+    def __init__(self, arrays):
+        self._kept = [(array, array.copy()) for array in arrays]
+
+    def restore(self):
+        for array, before in self._kept:
+            array[:] = before
+
+    def still_holds(self):
+        return all((array == before).all() for array, before in self._kept)
 
 
 class Window:

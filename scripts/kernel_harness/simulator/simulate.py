@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import ptx
-from .bystanders import Bystanders
 from .cluster_launch import CLUSTERS
+from .decoys import BYTES, Decoys
 from .findings import Finding, SimulationError, SimulationReport
 from .global_races import GlobalRaces
 from .legality import UNKNOWN, LaunchOptions, launch_problems
@@ -95,9 +95,9 @@ class Program:
         self.shared_granule = self._granule()
         self.start()
 
-    def start(self, known=()):
-        """A launch begins; known: its bystanders, wave by wave, where it ran before."""
-        self.global_races, self.bystanders = GlobalRaces(self.kernel), Bystanders(known)
+    def start(self, decoys=None):
+        """A launch begins."""
+        self.global_races = GlobalRaces(self.kernel, decoys)
         self.tensor_maps = {}  # address of a map that the launch wrote -> clusters that acquired it since
         self._reported = {}
         self.ctas, self.waiting = [], deque()  # CTAs of the launch; the first one of each cluster that has not started
@@ -205,14 +205,42 @@ def simulate(
     if _refused(program, launch, report):
         return report
     with np.errstate(all="ignore"):
-        restore = memory.snapshot() if program.global_races.active else None
+        before = memory.snapshot() if program.global_races.active else None
         finished = _run(program, launch, memory, report, profile, wave_lanes)
-        if finished and restore and program.global_races.found and any(map(np.any, program.bystanders.waves)):
-            restore()
-            program.start(program.bystanders.waves)
-            report = SimulationReport(kernel, module.target, counters={"ctas": report.counters["ctas"]})
-            _run(program, launch, memory, report, None, wave_lanes)
+        if finished and before and program.global_races.levels:
+            report = _without_idle_reads(program, launch, memory, report, wave_lanes, before)
     return report
+
+
+def _without_idle_reads(program, launch, memory, report, wave_lanes, before):
+    """The report without the races of reads that make no difference, as decoys.py explains; else as it is."""
+    after, counters, decoys = memory.snapshot(), {"ctas": report.counters["ctas"]}, Decoys()
+
+    def ends_alike(byte):
+        nonlocal again
+        decoys.byte, again = byte, SimulationReport(report.kernel, report.target, counters=dict(counters))
+        before.restore()
+        program.start(decoys)
+        try:
+            _run(program, launch, memory, again, None, wave_lanes)
+        except SimulationError:
+            return False  # an address or an instruction to which no right value leads
+        return _all_but_races(again) == _all_but_races(report) and after.still_holds()
+
+    again, (first, *others) = None, BYTES
+    while decoys.add(program.global_races):  # nearer ones may show when those that are far apart are gone
+        if not ends_alike(first):
+            break
+    else:
+        if all(map(ends_alike, others)):
+            return again
+    after.restore()
+    return report
+
+
+def _all_but_races(report):
+    findings = [(found.kind, found.instruction, found.count) for found in report.findings if found.kind != "race"]
+    return findings, report.output
 
 
 def _run(program, launch, memory, report, profile, wave_lanes):

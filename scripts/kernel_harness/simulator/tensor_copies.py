@@ -237,8 +237,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, p
                     f"a tensor copy reads {int(missing.sum())} elements of {buffer.label} that nobody wrote",
                     int(lane),
                 )
-            if machine.global_races.active:
-                machine.global_races.read(machine, buffer, offsets, size, lanes[positions], element)
+            machine.global_races.read(machine, buffer, offsets, size, lanes[positions], element)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, size, "a tensor copy reads")
             data[chosen[positions]] = buffer.gather(offsets, size)
     base = start & ~((1 << CTA_SHIFT) - 1)
@@ -310,8 +309,7 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
     report_outside(machine, "global", chosen, lanes, outside, size, "a tensor copy writes")
     for buffer, positions, there, _ in parts:
         rows = data[positions]
-        if machine.global_races.active:
-            machine.global_races.write(machine, buffer, there, size, lanes[positions], rows, element)
+        machine.global_races.write(machine, buffer, there, size, lanes[positions], rows, element)
         machine.lifetimes.dependent(buffer, lanes[positions], there, size, "a tensor copy writes")
         if reduction:
             rows = _reduce(reduction, tensor_map.element, buffer.gather(there, size), rows)

@@ -40,28 +40,38 @@ REPLICATED = ["and.b32 x12, t, 63; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; 
               "setp.lt.u32 q1, t, 64; @q1 st.global.b32 [w5], x1; @q1 st.global.b32 [w3], x1;"]
 
 
-def test_a_thread_that_only_reads_races_with_nobody():
-    """The launch runs again without its reads, on the memory as it was: 7 is added once."""
-    out = expect_clean(REPLICATED, uninitialised_output=False)
-    assert (out[:64] == np.arange(64) + 7).all()
+@pytest.mark.parametrize("tells", ["", "st.shared.b32 [x11], x1;", "bar.sync 0;", "shfl.sync.bfly.b32 x2, x1, 1, 31, -1;"])
+@pytest.mark.parametrize("words", [64, 16])
+def test_a_read_whose_value_reaches_nobody_is_no_race(words, tells):
+    """The launch runs again, on the memory as it was: 7 is added once."""
+    lines = [line.replace("t, 63", f"t, {words - 1}").replace("t, 64", f"t, {words}") for line in REPLICATED]
+    out = expect_clean([*lines, tells], uninitialised_output=False)
+    assert (out[:words] == np.arange(words) + 7).all()
 
 
-@pytest.mark.parametrize("tells", ["st.shared.b32 [x11], x1;", "bar.sync 0;",
-                                   "setp.eq.u32 q2, t, 127; @q2 st.global.b32 [w3], x1;"])  # fmt: skip
-def test_a_reader_that_may_tell_others_races(tells):
-    expect([*REPLICATED, tells], "race", 2, ["changes in + ", "after the read by"], uninitialised_output=False)
+@pytest.mark.parametrize("tells", ["st.global.b32 [w3], x1;", "min.s32 x2, x1, 1; st.global.b32 [w3], x2;", "max.s32 x2, x1, 999; st.global.b32 [w3], x2;",
+                                   "setp.ne.u32 q3, x1, 7; selp.u32 x2, 1, 0, q3; st.global.b32 [w3], x2;",
+                                   "st.shared.b32 [x10], x1; ld.shared.b32 x2, [x10]; st.global.b32 [w3], x2;"])  # fmt: skip
+def test_a_read_whose_value_reaches_somebody_races(tells):
+    """Of the last thread alone: its value, the smaller or larger of it and a constant, whether it is zero."""
+    expect([*REPLICATED, f"setp.ne.u32 q2, t, 127; @q2 bra END; {tells} END:"], "race", 2, ["changes in + ", "after the read by"], uninitialised_output=False)
 
 
-def test_a_shuffle_tells_the_threads_of_a_warp_alone():
-    shuffle = "shfl.sync.bfly.b32 x2, x12, 1, 31, -1;"
-    expect_clean([*REPLICATED, shuffle], uninitialised_output=False)
-    half = [line.replace("t, 63", "t, 15").replace("t, 64", "t, 16") for line in REPLICATED]
-    expect_clean(half, uninitialised_output=False)
-    expect([*half, shuffle], "race", 2, ["changes in + "], uninitialised_output=False)
+# Two warps load 32 words each; the first stores the former half of them, the other the latter, from what other lanes hold.
+HALVES = ["shr.u32 x15, t, 5; and.b32 x12, t, 31; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x1, [w5]; add.u32 x1, x1, 7;",
+          "and.b32 x13, t, 15; xor.b32 x13, x13, 15; mad.lo.u32 x13, x15, 16, x13; and.b32 x13, x13, 31; shfl.sync.idx.b32 x3, {passed}, x13, 31, -1;",
+          "mul.wide.u32 w6, x13, 4; add.s64 w6, w1, w6; setp.lt.u32 q1, x12, 16; setp.lt.u32 q2, t, 64; and.pred q1, q1, q2; @q1 st.global.b32 [w6], {stored};"]  # fmt: skip
 
 
-def test_bystanders_do_not_hide_the_read_of_another_thread():
-    """Each word is read by its neighbour as well, in the same place in the program as by the bystanders."""
+def test_a_warp_may_keep_half_of_what_it_loads():
+    lines = lambda passed, stored: [line.format(passed=passed, stored=stored) for line in HALVES]
+    run_in_place = [*lines("x1", "x3"), "bar.sync 0; ld.global.b32 x4, [w4]; st.global.b32 [w3], x4;"]
+    assert (expect_clean(run_in_place, uninitialised_output=False)[:32] == np.arange(32) + 7).all()
+    expect(lines("t", "x1"), "race", 3, ["changes in + ", "after the read by"], uninitialised_output=False)
+
+
+def test_copies_of_a_read_do_not_hide_that_of_another_thread():
+    """Each word is read by its neighbour as well, in the same place in the program as by those that hold copies."""
     lines = [REPLICATED[0].replace("and.b32 x12, t, 63", "add.u32 x12, t, 1; and.b32 x12, x12, 63"), REPLICATED[1].replace("[w5]", "[w4]")]
     expect(lines, "race", 2, ["changes in + "], uninitialised_output=False)
 
@@ -69,7 +79,7 @@ def test_bystanders_do_not_hide_the_read_of_another_thread():
 def test_the_writer_of_a_word_that_two_warps_read_may_be_either():
     """Threads 0 and 32 read a word of their own warp and of the other; the later reader is the one that writes."""
     lines = ["and.b32 x12, t, 31; setp.eq.u32 q1, x12, 0; ld.global.b32 x1, [w1];", "bar.sync 0;",
-             "setp.eq.u32 q2, t, {writer}; @q2 st.global.b32 [w1], 9;", "st.shared.b32 [x11], x1;"]  # fmt: skip
+             "setp.eq.u32 q2, t, {writer}; @q2 st.global.b32 [w1], 9;", "st.global.b32 [w3], x1;"]  # fmt: skip
     for writer in (0, 33, 127):
         mine = [*lines[:2], lines[2].format(writer=writer), lines[3]]
         expect_clean(mine)
@@ -77,7 +87,7 @@ def test_the_writer_of_a_word_that_two_warps_read_may_be_either():
 
 
 def test_the_threads_of_a_warp_need_a_warp_barrier():
-    lines = ["st.global.b32 [w3], t;", "bar.warp.sync -1;", REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];"]
+    lines = ["st.global.b32 [w3], t;", "bar.warp.sync -1;", REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5]; st.global.b32 [w4], x1;"]
     expect_clean(lines)
     expect(without(lines, 2), "race", 4, ["by thread (1, 0, 0)"])
 
@@ -97,20 +107,20 @@ def test_a_shuffle_of_what_was_read_ends_the_reads():
 
 def test_a_shuffle_hands_no_writes_over():
     lines = ["ld.global.b32 x1, [w4]; st.global.b32 [w3], x1;", "shfl.sync.bfly.b32 x2, x1, 1, 31, -1;",
-             REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];", "st.shared.b32 [x11], x1;"]  # fmt: skip
+             REVERSED.replace("127", "1"), "ld.global.b32 x1, [w5];", "st.global.b32 [w4], x1;"]  # fmt: skip
     expect(lines, "race", 4, ["after the write by thread (1, 0, 0)"])
 
 
 def test_a_barrier_of_other_warps_orders_nothing():
     """The warps of 64 threads each meet at a barrier of their own; the reader's word is of the other half."""
-    lines = ["st.global.b32 [w3], t; shr.u32 x13, t, 6;", "bar.sync x13, 64;", REVERSED, "ld.global.b32 x1, [w5];"]
+    lines = ["st.global.b32 [w3], t; shr.u32 x13, t, 6;", "bar.sync x13, 64;", REVERSED, "ld.global.b32 x1, [w5]; st.global.b32 [w4], x1;"]
     expect(lines, "race", 4, ["by thread (127, 0, 0)"])
     expect_clean([*lines[:2], REVERSED.replace("127", "63"), lines[3]])
 
 
 def test_an_mbarrier_orders():
     lines = ["@q0 mbarrier.init.shared::cta.b64 [x10+2048], 128;", "bar.sync 0;", "st.global.b32 [w3], t;", "mbarrier.arrive.shared::cta.b64 w9, [x10+2048];",
-             "WAIT: mbarrier.try_wait.parity.shared::cta.b64 q7, [x10+2048], 0; @!q7 bra WAIT;", REVERSED, "ld.global.b32 x1, [w5];"]  # fmt: skip
+             "WAIT: mbarrier.try_wait.parity.shared::cta.b64 q7, [x10+2048], 0; @!q7 bra WAIT;", REVERSED, "ld.global.b32 x1, [w5]; st.global.b32 [w4], x1;"]  # fmt: skip
     expect_clean(lines)
     expect(without(lines, 5), "race", 7)
 
@@ -145,7 +155,7 @@ def test_threads_that_a_lock_orders_are_left_alone():
 
 
 def test_copies_into_shared_memory_read_global_memory():
-    lines = ["st.global.b32 [w3], t;", "bar.sync 0;", REVERSED, "cp.async.ca.shared.global [x11], [w5], 4;", "cp.async.wait_all;"]
+    lines = ["st.global.b32 [w3], t;", "bar.sync 0;", REVERSED, "cp.async.ca.shared.global [x11], [w5], 4;", "cp.async.wait_all; ld.shared.b32 x1, [x11]; st.global.b32 [w4], x1;"]
     expect_clean(lines)
     expect(without(lines, 2), "race", 4, ["reads out + 508 bytes"])
 
@@ -163,7 +173,7 @@ def test_ctas_of_several_waves_work_in_place(monkeypatch, log):
 
 def test_what_several_ctas_read_at_once_none_of_them_may_change():
     """The CTA that writes is the one whose read was recorded last."""
-    lines = ["ld.global.b32 x1, [w1];", "bar.sync 0; mov.u32 x2, %ctaid.x; setp.eq.u32 q1, x2, 1; and.pred q1, q1, q0;", "@q1 st.global.b32 [w1], 9;"]
+    lines = ["ld.global.b32 x1, [w1]; st.global.b32 [w3], x1;", "bar.sync 0; mov.u32 x2, %ctaid.x; setp.eq.u32 q1, x2, 1; and.pred q1, q1, q0;", "@q1 st.global.b32 [w1], 9;"]
     expect(lines, "race", 3, ["another CTA reads"], grid=2)
     expect_clean(lines, grid=1)
 
