@@ -73,6 +73,8 @@ NEEDED = [
     ("a1_clock_scaled", ("tampering",)),
     ("a13_thread_fills_later", ("deferred", "earlier-result", *VALUES)),
     ("b4_ring_of_four", ("earlier-result",)),
+    ("b4_ring_of_a_hundred", ("earlier-result",)),
+    ("d5_mean_of_nothing", ("other-values",)),
     ("a3_dispatch_mode_left", ("state",)),
     ("a9_argv_and_parent", ("sniffing",)),
     ("d2_positions_ignored", ("ignored-argument",)),

@@ -187,8 +187,8 @@ def _watched(arguments: list, trace: bool, count: bool, facts: dict):
     return result
 
 
-def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
-    """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
+def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float, brief: float = 0):
+    """Call kernel_fn ``count`` times, and on for ``brief`` seconds, on ``bundle`` and ``other`` in turn in one memory.
 
     Nothing is between a call and the next but the new values, and nothing beside an input says that it is guarded: the
     guard zones hold data here, and are not looked at. Each result that differs from the earlier ones of its values is
@@ -197,14 +197,14 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     """
     entry = prepare(bundle, slot, "", None)
     try:
-        return _alternate(entry, bundle, other, outputs, count, seconds)
+        return _alternate(entry, bundle, other, outputs, count, seconds, brief)
     except reference_guard.ReferenceCalled:
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
         return failures.answer(error, _file.path)
 
 
-def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: float) -> dict:
+def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, *seconds: float) -> dict:
     sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
     if entry.blocks:
         sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
@@ -215,7 +215,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     disguise(entry)
     seen: tuple[list, list] = ([], [])
     found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
-    for call_index in range(count):
+    for call_index in itertools.count():
         which = call_index % 2
         caller, call_as = neutral.CALLERS[call_index % len(neutral.CALLERS)]
         for index, data in sources[which].items():
@@ -241,7 +241,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
                 farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
                 place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
                 found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
-        if _clock() - started > seconds and call_index >= 3:
+        if _clock() - started > seconds[call_index >= count - 1] and call_index >= 3:
             break
     if entry.blocks:
         torch.cuda.synchronize()

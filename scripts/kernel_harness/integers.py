@@ -83,6 +83,15 @@ def put(value: int):
     return change
 
 
+def put_throughout(value: int):
+    """A change that gives all elements a value that some of them have."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        return torch.full_like(x, value) if x.dtype in WIDE and x.dim() and bool((x == value).any()) else None
+
+    return change
+
+
 def put_run(value: int):
     """A change that gives a third of each row one value, in one run: what is taken together is all of that value."""
 

@@ -191,7 +191,7 @@ class RuleBreakers(FileChecks):
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
         for value, inputs in integers.special_values(tree, numbers):
             for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
-                for put in (integers.put, integers.put_run):
+                for put in (integers.put, integers.put_run, integers.put_throughout):
                     new, moved = self._varied(first, put(value), only={index}, kinds="index")
                     if moved and self._moves(new):
                         what = f"{value}, which the reference sets apart, at places of input {index}"

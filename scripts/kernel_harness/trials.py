@@ -13,7 +13,7 @@ from .contract import ContractError
 from .device_trials import DeviceTrials
 from .structure import digest, finite
 from .values import Bundle
-from .verification import CALLS, REPEATS, SEEDS
+from .verification import CALLS, MORE_CALLS_SECONDS, REPEATS, SEEDS
 from .worker import Worker
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
@@ -343,8 +343,8 @@ class CaseTrials(DeviceTrials):
             other=work[1].bundle.to_json(),
             slot="c",
             outputs=list(map(str, outputs)),
-            count=CALLS[self.settings.level],
-            seconds=self.settings.timeout / 20,
+            count=CALLS[self.settings.level], seconds=self.settings.timeout / 20,
+            brief=MORE_CALLS_SECONDS if self.judge.full and self.thorough else 0,
         )
         if "found" not in reply:
             if self._refused("other values", reply, decisive=True):

@@ -170,6 +170,13 @@ def test_an_index_that_needs_more_bits_comes_once():
     assert int((integers.put_one(300)(index, TORCH) == 300).sum()) == 1
 
 
+def test_a_value_throughout_is_one_that_is_there():
+    some = torch.where(torch.arange(DATA.numel()).view_as(DATA) % 9 == 0, -100, DATA)
+    assert bool((integers.put_throughout(-100)(some, TORCH) == -100).all())
+    assert integers.put_throughout(-100)(DATA, TORCH) is None
+    assert integers.put_throughout(1)(torch.ones((), dtype=torch.int64), TORCH) is None  # a number
+
+
 @pytest.mark.parametrize(("put", "share"), [(integers.put(-100), 0.25), (integers.put_run(-100), 0.33)], ids=str)
 def test_one_value_comes_often_but_among_what_is_in_order(put, share):
     new = put(DATA, TORCH)
