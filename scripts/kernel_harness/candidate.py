@@ -191,9 +191,8 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     """Call kernel_fn ``count`` times, and on for ``brief`` seconds, on ``bundle`` and ``other`` in turn in one memory.
 
     Nothing is between a call and the next but the new values, and nothing beside an input says that it is guarded: the
-    guard zones hold data here, and are not looked at. Each result that differs from the earlier ones of its values is
-    laid out in the next of ``outputs``. ``reused``: the call whose result lies in the memory of one of the first two,
-    which are still held, or 0. Ends early after ``seconds``.
+    guard zones hold data here. Each result that differs from the earlier ones of its values is laid out in the next of
+    ``outputs``. ``reused``: the call whose result lies in one of the first two's, or 0. Ends early after ``seconds``.
     """
     entry = prepare(bundle, slot, "", None)
     try:
@@ -241,7 +240,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
                 farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
                 place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
                 found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
-        if _clock() - started > seconds[call_index >= count - 1] and call_index >= 3:
+        late = call_index >= count - 1  # then a kernel whose results differ from call to call has shown enough
+        if call_index >= 3 and (_clock() - started > seconds[late] or (late and max(map(len, seen)) > 1)):
             break
     if entry.blocks:
         torch.cuda.synchronize()

@@ -93,6 +93,21 @@ def test_code_that_was_compiled_from_a_string_is_known_by_what_it_does(tmp_path)
     assert traced("def f(x):\n    return list(x)\n") not in ([], facts["bodies"])
 
 
+def test_the_loop_goes_on_while_results_are_the_same(tmp_path, monkeypatch):
+    """The forty-first call of a ring of forty is seen; a kernel whose results differ is called 12 times."""
+    bundle = values.save([torch.ones(8)], tmp_path / "inputs").to_json()
+    ring = itertools.cycle([torch.empty(8) for _ in range(40)])
+    monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
+    for kernel_fn, expected in (
+        (lambda x: torch.add(x, 1, out=next(ring)), {"reused": 41}),
+        (lambda x: x + torch.rand(8), {"reused": 0, "calls": 12}),
+    ):
+        monkeypatch.setattr(candidate, "_file", types.SimpleNamespace(kernel_fn=kernel_fn, mutates=frozenset()))
+        files = [str(tmp_path / f"out{i}-{len(expected)}") for i in range(3)]
+        reply = candidate.alternate(bundle, bundle, "a", files, 12, 5.0, 2.0)
+        assert {name: reply[name] for name in expected} == expected
+
+
 @pytest.mark.parametrize(("buffers", "reused"), [(2, 3), (7, 8), (1, 0), (0, 0)], ids=str)
 def test_a_result_in_the_memory_of_an_earlier_one(tmp_path, monkeypatch, buffers, reused):
     """One buffer for all is left to the look at earlier results: it may hold a constant."""
