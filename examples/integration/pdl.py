@@ -10,7 +10,7 @@ Requires  sm_90 or newer; float32, float16 or bfloat16; contiguous. Three parts,
           the first wrote, use_pdl=True at the second launch. `sums` is launched without: it starts after all earlier
           work, so the next call cannot overwrite partials that are still read. No backward. Bad input: ValueError.
 Verify    python scripts/verify_kernel.py examples/integration/pdl.py
-Measured  no times; verified on an H200 (results/h200-2026-11-22-46ef0d6-verification.json)
+Measured  on an H200: 1.06 to 1.53 times as fast as without PDL (results/h200-2026-11-22-66cfe61-kernels.json)
 """
 
 import functools
