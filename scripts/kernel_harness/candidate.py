@@ -187,23 +187,23 @@ def _watched(arguments: list, trace: bool, count: bool, facts: dict):
     return result
 
 
-def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: float, brief: float = 0):
-    """Call kernel_fn ``count`` times, and on for ``brief`` seconds, on ``bundle`` and ``other`` in turn in one memory.
+def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: list[float]) -> dict:
+    """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
 
-    Nothing is between a call and the next but the new values, and nothing beside an input says that it is guarded: the
-    guard zones hold data here. Each result that differs from the earlier ones of its values is laid out in the next of
-    ``outputs``. ``reused``: the call whose result lies in one of the first two's, or 0. Ends early after ``seconds``.
+    Nothing is between calls but the new values; guard zones hold data, unlooked at. A result unlike the earlier ones of
+    its values goes to the next of ``outputs``. ``reused``: the call whose result lies in the memory of one of the first
+    two, which are held, or 0. seconds: when to end early; until when ``count`` calls of equal results are gone beyond.
     """
     entry = prepare(bundle, slot, "", None)
     try:
-        return _alternate(entry, bundle, other, outputs, count, seconds, brief)
+        return _alternate(entry, bundle, other, outputs, count, seconds)
     except reference_guard.ReferenceCalled:
         return {"cheat": "kernel_fn calls reference_fn"}
     except BaseException as error:
         return failures.answer(error, _file.path)
 
 
-def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, *seconds: float) -> dict:
+def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: list[float]) -> dict:
     sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
     if entry.blocks:
         sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
@@ -240,8 +240,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
                 farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
                 place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
                 found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
-        late = call_index >= count - 1  # then a kernel whose results differ from call to call has shown enough
-        if call_index >= 3 and (_clock() - started > seconds[late] or (late and max(map(len, seen)) > 1)):
+        more = call_index >= count - 1
+        if call_index >= 3 and (_clock() - started > seconds[more] or (more and max(map(len, seen)) > 1)):
             break
     if entry.blocks:
         torch.cuda.synchronize()

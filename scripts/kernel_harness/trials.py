@@ -343,8 +343,8 @@ class CaseTrials(DeviceTrials):
             other=work[1].bundle.to_json(),
             slot="c",
             outputs=list(map(str, outputs)),
-            count=CALLS[self.settings.level], seconds=self.settings.timeout / 20,
-            brief=MORE_CALLS_SECONDS if self.judge.full and self.thorough else 0,
+            count=CALLS[self.settings.level],
+            seconds=[self.settings.timeout / 20, MORE_CALLS_SECONDS if self.judge.full and self.thorough else 0],
         )
         if "found" not in reply:
             if self._refused("other values", reply, decisive=True):

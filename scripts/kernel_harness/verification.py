@@ -23,7 +23,7 @@ from .contract import ContractError, read_source
 from .outcome import Outcome, Settings, Stop
 
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
-MORE_CALLS_SECONDS = 0.5  # the loop of the first case goes on for: of a quick kernel some two thousand
+MORE_CALLS_SECONDS = 0.5  # until when the loop of the first case goes on, at full and above
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
     "the working folder",

@@ -104,7 +104,7 @@ def test_the_loop_goes_on_while_results_are_the_same(tmp_path, monkeypatch):
     ):
         monkeypatch.setattr(candidate, "_file", types.SimpleNamespace(kernel_fn=kernel_fn, mutates=frozenset()))
         files = [str(tmp_path / f"out{i}-{len(expected)}") for i in range(3)]
-        reply = candidate.alternate(bundle, bundle, "a", files, 12, 5.0, 2.0)
+        reply = candidate.alternate(bundle, bundle, "a", files, 12, [5.0, 2.0])
         assert {name: reply[name] for name in expected} == expected
 
 
@@ -117,7 +117,7 @@ def test_a_result_in_the_memory_of_an_earlier_one(tmp_path, monkeypatch, buffers
     monkeypatch.setattr(candidate, "_file", kernel)
     monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
 
-    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 12, 5.0)
+    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 12, [5.0, 0])
 
     assert reply["reused"] == reused
 
@@ -149,7 +149,7 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
     monkeypatch.setattr(candidate, "_file", kernel)
     monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
 
-    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 4, 1.0)
+    reply = candidate.alternate(bundle, bundle, "a", [str(tmp_path / f"out{i}") for i in range(3)], 4, [1.0, 0])
 
     assert (reply.get("calls"), reply.get("distinct")) == (4, [1, 1]), reply
     entry = slots.prepare(bundle, "a", "bumped", None)

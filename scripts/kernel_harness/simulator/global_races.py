@@ -178,21 +178,19 @@ class GlobalRaces:
         if not self.active:
             return None
         record, codes = self._record(buffer), self._codes(machine, lanes, element)
-        granules, found, replaced = None, False, None
-        if self.decoys and not atomic and not element:
-            granules = self._granules(offsets, nbytes)
+        plain = self.decoys and not atomic and not element
+        if not plain and record.writer is record.atomics is None:
+            if not atomic:
+                record.log.append((offsets, nbytes, codes))
+                record.logged += len(codes)
+                if record.logged > _LOG:
+                    self._tabulate(record)
+            return None
+        granules, found, replaced = self._granules(offsets, nbytes), False, None
+        if plain:
             which = self._decoys(machine, buffer, granules, codes, lanes)
             granules[which] = record.size - 1
             replaced = np.repeat(which, nbytes // which.shape[1], axis=1)
-        elif record.writer is not None or record.atomics is not None:
-            granules = self._granules(offsets, nbytes)
-        elif not atomic:
-            record.log.append((offsets, nbytes, codes))
-            record.logged += len(codes)
-            if record.logged > _LOG:
-                self._tabulate(record)
-        if granules is None:
-            return None
         for verb, table, is_weak in record.tables(True, atomic):
             before = table[granules]
             is_data = self._is_data(record, granules, is_weak)

@@ -57,6 +57,19 @@ def test_a_read_whose_value_reaches_somebody_races(tells):
     expect([*REPLICATED, f"setp.ne.u32 q2, t, 127; @q2 bra END; {tells} END:"], "race", 2, ["changes in + ", "after the read by"], uninitialised_output=False)
 
 
+def test_a_race_leaves_the_memory_of_the_first_run():
+    _, out = run([*REPLICATED, "setp.ne.u32 q2, t, 127; @q2 bra END; st.global.b32 [w3], x1; END:"], uninitialised_output=False)
+    assert (out[127], out[63]) == (70, 70)
+
+
+def test_another_ctas_words_may_be_loaded_and_left():
+    """Both CTAs load all words and keep their own; then one of another's is kept."""
+    lines = ["xor.b32 x12, i, 128; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x2, [w5]; ld.global.b32 x1, [w4];",
+             "add.u32 x1, x1, 7; st.global.b32 [w4], x1; st.global.b32 [w3], x1;"]  # fmt: skip
+    assert (expect_clean(lines, grid=2) == np.arange(2 * THREADS) + 7).all()
+    expect([lines[0], lines[1].replace("x1, x1, 7", "x1, x1, x2")], "race", 2, ["another CTA reads"], grid=2)
+
+
 # Two warps load 32 words each; the first stores the former half of them, the other the latter, from what other lanes hold.
 HALVES = ["shr.u32 x15, t, 5; and.b32 x12, t, 31; mul.wide.u32 w5, x12, 4; add.s64 w5, w1, w5; ld.global.b32 x1, [w5]; add.u32 x1, x1, 7;",
           "and.b32 x13, t, 15; xor.b32 x13, x13, 15; mad.lo.u32 x13, x15, 16, x13; and.b32 x13, x13, 31; shfl.sync.idx.b32 x3, {passed}, x13, 31, -1;",
