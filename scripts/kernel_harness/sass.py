@@ -50,6 +50,9 @@ FAMILIES = {  # what the mnemonics are for; the order is that of the report
 }
 
 
+MEMORY = {name for family in ("global", "shared", "local", "cp.async") for name in FAMILIES[family]}
+
+
 @dataclass(frozen=True)
 class Access:
     """``count`` instructions of one mnemonic family that move ``bits`` per thread."""
@@ -75,13 +78,13 @@ class Instructions:
     load_bytes_in_flight: int = 0
 
     def count(self, pattern: str) -> int:
-        """Instructions whose mnemonic starts as ``pattern`` does and has all its modifiers: LDG.128, HGMMA, STL."""
+        """Instructions whose mnemonic starts as ``pattern`` does and has all its modifiers: LDG.128, HGMMA, STL.
+
+        Of a load or store a bare number is the bits it moves, as accesses() tells them: LDG.16 is also LDG.E.U16, whose
+        name says more, and LDG.32 an LDG.E, whose name says less.
+        """
         name, *modifiers = pattern.split(".")
-        return sum(
-            n
-            for mnemonic, n in self.mnemonics.items()
-            if mnemonic.split(".")[0] == name and set(modifiers) <= set(mnemonic.split(".")[1:])
-        )
+        return sum(n for mnemonic, n in self.mnemonics.items() if _matches(name, modifiers, *mnemonic.split(".")))
 
     @property
     def local_instructions(self) -> int:
@@ -101,6 +104,11 @@ class Instructions:
     def family(self, name: str) -> Counter:
         """Counts of the mnemonics of one of FAMILIES."""
         return Counter({m: n for m, n in self.mnemonics.items() if m.split(".")[0] in FAMILIES[name]})
+
+
+def _matches(name: str, wanted: list[str], found: str, *modifiers: str) -> bool:
+    have = {*modifiers, str(width(list(modifiers)))} if found in MEMORY else set(modifiers)
+    return found == name and set(wanted) <= have
 
 
 def width(modifiers: list[str]) -> int:

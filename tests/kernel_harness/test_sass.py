@@ -37,6 +37,13 @@ def test_counts_match_by_mnemonic_and_modifiers():
     assert kernel.family("TMA") == {"UTMALDG.2D.MULTICAST": 1}
 
 
+def test_a_width_is_counted_under_the_name_that_the_report_gives_it():
+    kernel = sass.parse(TEXT)["kernel_a"]
+
+    assert [kernel.count(p) for p in ("LDG.16", "LDG.U16", "STG.32", "STL.32", "LDG.32")] == [1, 1, 1, 1, 0]
+    assert all(kernel.count(f"{a.mnemonic}.{a.bits}") == a.count for a in kernel.accesses())
+
+
 def test_widths_of_global_accesses():
     found = [(a.mnemonic, a.bits, a.count) for a in sass.parse(TEXT)["kernel_a"].accesses()]
 
