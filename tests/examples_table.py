@@ -19,11 +19,15 @@ ROW = re.compile(r"^\| \[(?P<name>[^]]+)\]\((?P<link>[^)]+)\) \|.*\| (?P<standin
 def standing(file: str, evidence: dict | None = None) -> str:
     """Peer's time over the kernel's, from worst to best case, the peers and the evidence; or that there is none, why.
 
-    `file` is relative to the repository; `evidence` is what measured() returns."""
-    rows = []
+    Of several races those of the newest day, which were against more peers. `file` is relative to the repository;
+    `evidence` is what measured() returns."""
+    rows, races = [], []
     for path, document in (measured() if evidence is None else evidence).get(file, []):
         cases = [case for case in document["cases"] if case.get("kernel", file) == file and "ratio" in case]
-        if cases:
+        races += [(document.get("environment", {}).get("date", ""), path, cases)] if cases else []
+    newest = max((date for date, _, _ in races), default="")
+    for date, path, cases in races:
+        if date == newest:
             ratios = [f"{case['ratio']:.2f}" for case in sorted(cases, key=lambda case: case["ratio"])]
             peers = ", ".join(sorted({case["best_peer"] for case in cases}))
             span = " to ".join(dict.fromkeys((ratios[0], ratios[-1])))

@@ -46,3 +46,13 @@ def test_evidence_shows_the_range_of_its_own_cases():
 
     assert shown("a.py") == "0.98 to 1.50: eager, quack ([evidence](../results/x.json))"
     assert shown("b.py") == "9.00: eager ([evidence](../results/x.json))"
+
+
+def test_of_several_races_the_newest_counts():
+    def race(day, ratio):
+        cases = [{"kernel": "a.py", "ratio": ratio, "best_peer": "eager"}]
+        return ROOT / "results" / f"{day}.json", {"environment": {"date": day}, "cases": cases}
+
+    shown = standing("a.py", {"a.py": [race("2026-11-24", 0.8), race("2026-11-22", 9.0)]})
+
+    assert shown == "0.80: eager ([evidence](../results/2026-11-24.json))"
