@@ -1,14 +1,15 @@
 """Sum of each column, out[n] = sum(x[:, n]) in float32 (memory-bound): two stages, for want of rows to reduce along.
 
 Idea      Stage 1 cuts the rows into as many strips as fill the GPU; a CTA sums its strip of a few columns in registers
-          and leaves a float32 partial. Stage 2 adds the partials. Both run in a fixed order, so results repeat bit by
-          bit, which atomic additions would not.
-Layout    Stage 1: a CTA owns 32 vectors of neighbouring columns; its 8 warps take every eighth row, four rows in flight
-          each, and meet in shared memory. Stage 2: a thread per column.
+          and leaves a float32 partial. Stage 2 adds the partials; where one strip does, stage 1 writes the result. All
+          in a fixed order, so results repeat bit by bit, which atomic additions would not. Loads come in rounds
+          without a condition, as one between them makes each wait for the one before.
+Layout    Stage 1: a CTA owns 32 vectors of neighbouring columns, or fewer where there are fewer; its groups of lanes
+          take rows in turn, four in flight each, and meet in shared memory. Stage 2: a warp takes every 16th partial.
 Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any row stride. No backward.
 Verify    python scripts/verify_kernel.py examples/column_sum.py
-Measured  H200: 35.3 us for 8192 x 8192, 1.24 times as fast as torch.sum
-          (results/h200-2026-11-22-840cd77-kernels.json)
+Measured  H200: 35.2 us for 8192 x 8192 and 37.7 us for 1048576 x 64 (1.07 and 0.98 of torch.compile's speed)
+          (results/h200-2026-11-24-b80c2d5-kernels.json)
 """
 
 import functools
@@ -17,12 +18,12 @@ import cuda.bindings.driver as cuda
 import cutlass
 import cutlass.cute as cute
 import torch
-from cutlass import Float32, Int64
+from cutlass import Float32, Int64, const_expr
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
 
 # --- Specification ---------------------------------------------------------------------------------------------------
 
-SHAPES = ((0, 8), (1, 1), (5, 1000), (1000, 7), (4097, 333), (70001, 8))
+SHAPES = ((0, 8), (1, 1), (5, 1000), (1000, 7), (3000, 64), (4097, 333), (70001, 8))
 TEST_CASES = {
     **{f"{m}x{n}": {"shape": (m, n)} for m, n in SHAPES},
     "fp16": {"shape": (1000, 264), "dtype": torch.float16},
@@ -44,67 +45,100 @@ def reference_fn(x):
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
 
-WARPS = 8  # of a CTA; each takes one row in WARPS
-UNROLL = 4  # rows of a warp in flight
-CTAS = 1024  # that fill a GPU, about
+THREADS = 256  # of a CTA that sums a strip
+UNROLL = 4  # rows of a thread in flight
+CTAS = 528  # that fill a GPU, about
+ENOUGH = 256  # CTAs that keep its memory busy: with as many blocks of columns there is but one strip, and one launch
+FEW = 4  # rounds of loads that take less time than a second launch
+FINAL_WARPS, FINAL_UNROLL = 16, 8  # of a CTA that adds partials: a warp takes every 16th, eight in flight
 DTYPES = {torch.float32: cutlass.Float32, torch.float16: cutlass.Float16, torch.bfloat16: cutlass.BFloat16}
 
 # --- Device ----------------------------------------------------------------------------------------------------------
 
 
 class ColumnSum:
-    """mP[s, :] = sum of strip s of mX; mY = sum(mP). vector: elements per access, which divides N."""
+    """mP[s, :] = sum of strip s of mX, mY = sum(mP); one strip needs no mP. vector: of an access; it divides N.
 
-    def __init__(self, vector):
-        self.vector = vector
+    lanes: of a warp, that lie along a row; the others take more rows where columns are few. A power of two.
+    """
+
+    def __init__(self, vector, lanes, has_strips):
+        self.vector, self.lanes, self.has_strips = vector, lanes, has_strips
+        self.groups = THREADS // lanes  # each takes a row
 
     @cute.jit
     def __call__(self, mX: cute.Tensor, mP: cute.Tensor, mY: cute.Tensor, stream: cuda.CUstream):
         columns, strips = mX.shape[1], mP.shape[0]
-        grid = (cute.ceil_div(columns, 32 * self.vector), strips, 1)
-        self.sum_strips(mX, mP).launch(grid=grid, block=(32, WARPS, 1), stream=stream)
-        self.sum_partials(mP, mY).launch(grid=(cute.ceil_div(columns, 128), 1, 1), block=(128, 1, 1), stream=stream)
+        grid = (cute.ceil_div(columns, self.lanes * self.vector), strips, 1)
+        self.sum_strips(mX, mP).launch(grid=grid, block=(self.lanes, self.groups, 1), stream=stream)
+        if const_expr(self.has_strips):
+            grid = (cute.ceil_div(columns, 32), 1, 1)
+            self.sum_partials(mP, mY).launch(grid=grid, block=(32, FINAL_WARPS, 1), stream=stream)
 
     @cute.kernel
     def sum_strips(self, mX: cute.Tensor, mP: cute.Tensor):
-        lane, warp, _ = cute.arch.thread_idx()
+        lane, group, _ = cute.arch.thread_idx()
         block, strip, _ = cute.arch.block_idx()
         _, strips, _ = cute.arch.grid_dim()
+        groups = self.groups
         smem = cutlass.memory.SmemAllocator()
-        sS = smem.allocate_tensor(Float32, cute.make_layout((self.vector, 33, WARPS)), 16)  # (V, lane, warp), padded
+        sS = smem.allocate_tensor(Float32, cute.make_layout((self.vector, self.lanes + 1, groups)), 16)  # (V, L, G)
         rows = cute.size(mX, mode=[0])
         height = (rows + strips - 1) // strips
         first, last = Int64(strip) * height, cutlass.min(Int64(strip + 1) * height, Int64(rows))
-        column = cute.assume((block * 32 + lane) * self.vector, divby=self.vector)
+        column = cute.assume((block * self.lanes + lane) * self.vector, divby=self.vector)
         rS = cute.make_rmem_tensor(self.vector, Float32)  # (V)
         rS.fill(0.0)
         if column < mX.shape[1]:
             rX = cute.make_rmem_tensor((self.vector, UNROLL), mX.element_type)  # (V, U)
-            for row in cutlass.range(first + warp, last, WARPS * UNROLL):
-                rX.fill(0)
+            mine = first + group
+            whole = cutlass.max(last - mine + groups - 1, 0) // (groups * UNROLL)  # rounds without a condition
+            for r in cutlass.range(whole):
                 for u in cutlass.range_constexpr(UNROLL):
-                    if row + u * WARPS < last:
-                        gX = mX[row + u * WARPS, None].iterator + column
-                        cute.autovec_copy(cute.make_tensor(gX, cute.make_layout(self.vector)), rX[None, u])
+                    cute.autovec_copy(self.view(mX, mine + (r * UNROLL + u) * groups, column), rX[None, u])
                 for u in cutlass.range_constexpr(UNROLL):
                     rS.store(rS.load() + rX[None, u].load().to(Float32))
-        cute.autovec_copy(rS, sS[None, lane, warp])
-        cute.arch.barrier()
-        if warp == 0 and column < mX.shape[1]:
-            for w in cutlass.range_constexpr(1, WARPS):
-                rS.store(rS.load() + sS[None, lane, w].load())
+            for row in cutlass.range(mine + whole * UNROLL * groups, last, groups):
+                cute.autovec_copy(self.view(mX, row, column), rX[None, 0])
+                rS.store(rS.load() + rX[None, 0].load().to(Float32))
+        cute.autovec_copy(rS, sS[None, lane, group])
+        step = groups
+        while const_expr(step > 1):  # a tree, whose order is fixed
+            step //= 2
+            cute.arch.barrier()
+            if group < step:
+                rS.store(sS[None, lane, group].load() + sS[None, lane, group + step].load())
+                cute.autovec_copy(rS, sS[None, lane, group])
+        if (group == 0) & (column < mX.shape[1]):
             for v in cutlass.range_constexpr(self.vector):
                 mP[strip, column + v] = rS[v]
 
+    def view(self, mX, row, column):
+        return cute.make_tensor(mX[row, None].iterator + column, cute.make_layout(self.vector))  # (V)
+
     @cute.kernel
     def sum_partials(self, mP: cute.Tensor, mY: cute.Tensor):
-        thread, _, _ = cute.arch.thread_idx()
+        lane, warp, _ = cute.arch.thread_idx()
         block, _, _ = cute.arch.block_idx()
-        column = block * 128 + thread
+        column = block * 32 + lane
+        smem = cutlass.memory.SmemAllocator()
+        sS = smem.allocate_tensor(Float32, cute.make_layout((32, FINAL_WARPS)), 16)  # (lane, warp)
+        total, strips = Float32(0.0), mP.shape[0]
         if column < mY.shape[0]:
-            total = Float32(0.0)
-            for strip in cutlass.range(mP.shape[0], unroll=8):
+            rP = cute.make_rmem_tensor(FINAL_UNROLL, Float32)
+            whole = cutlass.max(strips - warp + FINAL_WARPS - 1, 0) // (FINAL_WARPS * FINAL_UNROLL)
+            for r in cutlass.range(whole):
+                for u in cutlass.range_constexpr(FINAL_UNROLL):
+                    rP[u] = mP[warp + (r * FINAL_UNROLL + u) * FINAL_WARPS, column]
+                for u in cutlass.range_constexpr(FINAL_UNROLL):
+                    total += rP[u]
+            for strip in cutlass.range(warp + whole * FINAL_UNROLL * FINAL_WARPS, strips, FINAL_WARPS):
                 total += mP[strip, column]
+        sS[lane, warp] = total
+        cute.arch.barrier()
+        if (warp == 0) & (column < mY.shape[0]):
+            for w in cutlass.range_constexpr(1, FINAL_WARPS):
+                total += sS[lane, w]
             mY[column] = total
 
 
@@ -112,14 +146,15 @@ class ColumnSum:
 
 
 @functools.cache
-def _launcher(dtype, vector):
+def _launcher(dtype, vector, lanes, has_strips):
     dtype, rows, columns, strips = DTYPES[dtype], cute.sym_int64(), cute.sym_int(divisibility=vector), cute.sym_int()
     stride, alignment = cute.sym_int64(divisibility=vector), vector * dtype.width // 8
     mX = make_fake_tensor(dtype, (rows, columns), stride=(stride, 1), assumed_align=alignment)
     mP = make_fake_tensor(Float32, (strips, columns), stride=(cute.sym_int64(), 1), assumed_align=4)
     mY = make_fake_tensor(Float32, (columns,), stride=(1,), assumed_align=4)
     stream = make_fake_stream(use_tvm_ffi_env_stream=True)
-    return cute.compile(ColumnSum(vector), mX, mP, mY, stream, options="--enable-tvm-ffi").__tvm_ffi_object__()
+    kernel = ColumnSum(vector, lanes, has_strips)
+    return cute.compile(kernel, mX, mP, mY, stream, options="--enable-tvm-ffi").__tvm_ffi_object__()
 
 
 def kernel_fn(x):
@@ -135,11 +170,12 @@ def kernel_fn(x):
         return x.new_zeros(columns, dtype=torch.float32)
     bits = 16 | x.data_ptr() | x.stride(0) * size | columns * size
     vector = (bits & -bits) // size
-    blocks = -(-columns // (32 * vector))
-    strips = max(1, min(-(-rows // (WARPS * UNROLL)), CTAS // blocks))
-    partials = x.new_empty((strips, columns), dtype=torch.float32)
+    lanes = min(32, 1 << (columns // vector - 1).bit_length())
+    blocks, height = -(-columns // (lanes * vector)), THREADS // lanes * UNROLL  # rows that a CTA takes at once
+    strips = 1 if blocks >= ENOUGH or rows <= FEW * height else max(1, min(-(-rows // height), CTAS // blocks))
     out = x.new_empty(columns, dtype=torch.float32)
-    _launcher(x.dtype, vector)(x, partials, out)
+    partials = out[None] if strips == 1 else x.new_empty((strips, columns), dtype=torch.float32)
+    _launcher(x.dtype, vector, lanes, strips > 1)(x, partials, out)
     return out
 
 

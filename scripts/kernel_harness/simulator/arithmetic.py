@@ -57,6 +57,25 @@ def _float_form(mods, wide):
     return kind, function
 
 
+def _mixed(build, narrow):
+    """`add.f32.bf16 d, a, c` and its like: the first ``narrow`` operands are 16-bit floats, widened exactly."""
+
+    def wrapped(mods):
+        halves = [m for m in mods.left if m in ("f16", "bf16")]
+        if not halves or "f32" not in mods.left:
+            return build(mods)
+        mods.left.remove(halves[0])
+        plain = build(mods)
+        widen = nm.bf16_to_f32 if halves[0] == "bf16" else lambda a: np.asarray(a).astype(np.float32)
+        return Operation(
+            plain.result,
+            (halves[0],) * narrow + plain.sources[narrow:],
+            lambda *values: plain.function(*map(widen, values[:narrow]), *values[narrow:]),
+        )
+
+    return wrapped
+
+
 def _native_float32(kind, mods_left, operator):
     """Single-precision round-to-nearest without modifiers is NumPy's own."""
     return (lambda a, b: nm.canonical_nan(operator(a, b))) if kind == "f32" and not mods_left else None
@@ -109,7 +128,7 @@ def _add64(build, operator):
     return wrapped
 
 
-add, sub = _add64(add, np.add), _add64(sub, np.subtract)
+add, sub = _mixed(_add64(add, np.add), 1), _mixed(_add64(sub, np.subtract), 1)
 
 
 def mul(mods):
@@ -157,6 +176,9 @@ def fma(mods):
         return Operation("f64", ("f64",) * 3, nm.fma64)
     kind, function = _float_form(mods, nm.fma_wide)
     return Operation(kind, (kind,) * 3, function)
+
+
+fma = _mixed(fma, 2)
 
 
 def mad24(mods):

@@ -46,6 +46,16 @@ def test_fma_rounds_once():
     assert result("fma.rn.f32", "f32", "f32", [a], "f32", [a], "f32", [c]) == np.float32(2.0**-24)
 
 
+def test_a_16_bit_operand_of_a_float32_sum_is_widened_first():
+    """PTX ISA 8.6: add, sub and fma of sm_100 take 16-bit floats beside a float32 and round once, to float32."""
+    half, wide = np.array([0x3F80, 0xC000], np.uint16), np.array([2.0**-20, 1.5], np.float32)  # 1 and -2 in bfloat16
+
+    assert result("add.rn.f32.bf16", "f32", "bf16", half, "f32", wide).tolist() == [1 + 2.0**-20, -0.5]
+    assert result("sub.rn.f32.bf16", "f32", "bf16", half, "f32", wide).tolist() == [1 - 2.0**-20, -3.5]
+    assert result("add.rz.f32.f16", "f32", "f16", np.array([0.5], np.float16), "f32", wide[:1]) == 0.5 + 2.0**-20
+    assert result("fma.rn.f32.bf16", "f32", "bf16", half, "bf16", half, "f32", wide).tolist() == [1 + 2.0**-20, 5.5]
+
+
 def test_directed_rounding():
     one, tiny = np.array([1, -1], np.float32), np.array([2.0**-60, 2.0**-60], np.float32)
     up, down = np.nextafter(np.float32(1), np.float32(2)), np.nextafter(np.float32(-1), np.float32(0))
