@@ -31,6 +31,7 @@ WITH_TORCH = {
     "graph_nodes",
     "structured",
     "integers",
+    "seeding",
     "rare_draws",
     "flushed",
     "thresholds",

@@ -6,7 +6,6 @@ every burst, picked by the judge, gets values that the process has never seen, w
 
 from __future__ import annotations
 
-import contextlib
 import math
 import random
 from collections import Counter
@@ -17,6 +16,7 @@ import torch
 
 from . import values
 from .contract import ContractError, KernelFile, author_traceback
+from .seeding import reseeded
 
 L2_COVER = 3     # sets rotate over this many times the L2: no line of a set survives until its next use
 MOST_SETS = 32   # beyond this, drawing inputs costs more than flushing
@@ -63,13 +63,8 @@ def burst_calls(launches: int, output_bytes: int, room_bytes: int, call_us: floa
 
 def draw(get_inputs: Callable[..., list], keywords: dict, seed: int) -> list:
     """One set of inputs, the same for the same seed in every process."""
-    random.seed(seed)
-    torch.manual_seed(seed)
-    with contextlib.suppress(ImportError):
-        import numpy
-
-        numpy.random.seed(seed % 2**32)
-    return list(get_inputs(**keywords))
+    with reseeded(seed):
+        return list(get_inputs(**keywords))
 
 
 def ignores_seed(get_inputs: Callable[..., list], keywords: dict) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from .choices import Choices, is_hidden
 from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
 from .roundings import Exactness, PinnedRoundings, Roundings
+from .seeding import reseeded
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
@@ -98,13 +98,7 @@ def rare_draws(case: str, seed: int) -> dict:
 
 
 def _drawn(keywords: dict, seed: int):
-    torch.manual_seed(seed)
-    random.seed(seed)
-    with contextlib.suppress(ImportError):
-        import numpy
-
-        numpy.random.seed(seed % 2**32)
-    with _pretending():
+    with _pretending(), reseeded(seed):
         return _file.get_inputs(**keywords)
 
 

@@ -19,7 +19,7 @@ from .values import Bundle
 
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
 MODES = ("no_grad", "inference_mode")
-RARE_BYTES = 2**20  # of inputs, of which many are drawn
+RARE_BYTES = 2**23  # of inputs, of which many are drawn
 SINGLE_BYTES, SINGLES, SINGLES_ON_GPU = 2**18, 48, 16  # of inputs, whose elements change one at a time; calls
 MORE_TEETH = 8  # draws
 MOST_UNMOVED = 6  # results that stay, of which the reference is asked

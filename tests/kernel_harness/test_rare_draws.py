@@ -42,6 +42,19 @@ def test_the_last_of_many_classes_is_found(classes):
     assert any(bool((labels == classes - 1).any()) for labels in chosen(lambda: torch.randint(0, classes, (8,))))
 
 
+def test_a_zero_among_many_numbers_does_not_push_out_an_integer():
+    """All of these are rare; that a tensor of 2**14 numbers holds a zero is rarest, and says least."""
+
+    def draw(seed):
+        torch.manual_seed(seed)
+        numbers = [torch.where(torch.rand(64) < 1e-4, 0.0, 1.0) for _ in range(3)]
+        return [*numbers, torch.randint(0, 129, (4,))]
+
+    found = rare_draws.rarest(draw, seed=1)
+
+    assert any(int(draw(seed)[3].min()) == 0 for seed, _ in found)
+
+
 @pytest.mark.parametrize("make", [lambda: torch.randn(8), lambda: torch.arange(50), lambda: torch.ones(3) > 0])
 def test_what_is_alike_in_all_draws_is_not_rare(make):
     assert rare_draws.rarest(drawn(make), seed=1) == []
