@@ -3,9 +3,11 @@ second GPU."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import torch
 
-from . import values, variations
+from . import compare, values, variations
 from .contract import ContractError
 from .value_trials import ValueTrials
 from .values import Bundle
@@ -13,6 +15,13 @@ from .worker import Worker, WorkerError
 
 SECOND = "on a second GPU"
 UNJOINED = "unjoined work"  # cudaErrorStreamCaptureUnjoined
+
+
+def warm_up() -> None:
+    """Make this process's CUDA context and load the kernels of a comparison, while the workers import the file."""
+    x = torch.ones(1024, dtype=torch.bfloat16)
+    with suppress(RuntimeError, AssertionError):  # a GPU that does not work is reported by whom it fails
+        compare.compare("", x, compare.Expected(x, x.double(), x.double()), device="cuda")
 
 
 class DeviceTrials(ValueTrials):

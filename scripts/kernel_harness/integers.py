@@ -151,6 +151,22 @@ def is_wider(value: int, x: torch.Tensor) -> bool:
     return any(int(x.max()) < 1 << bits <= value for bits in (7, 8, 15, 16))
 
 
+def other_label(x: torch.Tensor, label: int) -> int | None:
+    """The most frequent of the others, where some of ``x`` are this negative number and all others are not negative."""
+    others = x[x != label]
+    is_label = label < 0 and x.dtype in (torch.int32, torch.int64) and 0 < others.numel() < x.numel()
+    return int(others.flatten().mode().values) if is_label and bool((others >= 0).all()) else None
+
+
+def relabel(old: int, new: int):
+    """A change that puts one number in the place of another."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        return torch.where(x == old, new, x)
+
+    return change
+
+
 def put_one(value: int):
     """A change that gives one element a value."""
 

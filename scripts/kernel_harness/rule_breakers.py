@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -26,7 +26,7 @@ class RuleBreaker:
     named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
     openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
     zeros: only where the reference answers zeros, which it takes care to do.
-    twin: inputs for which the result may not be right instead.
+    twin: inputs for which the result may not be right instead; instead: what these are.
     """
 
     check: str
@@ -40,6 +40,7 @@ class RuleBreaker:
     openly: bool = False
     zeros: bool = False
     twin: Bundle | None = None
+    instead: str = ""
 
     @property
     def files(self) -> list[str]:
@@ -63,6 +64,7 @@ class RuleBreakers(FileChecks):
         found += self._other_integers(first)
         found += self._other_fixed_integers(first)
         found += self._rule_keepers(first)
+        found += self._other_labels(first)
         for index in range(len(first.tree["items"])):
             new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
             if moved:
@@ -147,7 +149,8 @@ class RuleBreakers(FileChecks):
                 file = self.judge.new_file("varied")
                 twin = variations.varied(new, file, integers.first_for_all, 0, {index}, "index")
                 what = f"others for the integers of input {index}, which are all one,"
-                found.append(RuleBreaker("ignored-argument", what, new, twin=twin[0]))
+                says = {"twin": twin[0], "instead": "the first of them for all"}
+                found.append(RuleBreaker("ignored-argument", what, new, **says))
             if max(counts, default=0) < integers.most_alike(x):  # else it may be how many of a kind there are
                 add(integers.crowded, "most integers alike", index, decides=True)
             for size in (s for s in sizes if integers.is_wider(s - 1, x)):
@@ -161,6 +164,25 @@ class RuleBreakers(FileChecks):
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
                 for kinds in ("float", "ruled"):
                     add(structured.toggled, "the other of 0 and 1", index, kinds, decides=True)
+        return found
+
+    def _other_labels(self, first: Bundle) -> list[RuleBreaker]:
+        """A negative number that is an argument and sets integers apart (an ignored label) becomes another."""
+        mapping, items, found = values.Mapping(first, writable=False), first.tree["items"], []
+        numbers = {index: node["value"] for index, node in enumerate(items) if node["kind"] == "int"}
+        tensors = {i: values.rebuild(n, mapping.bytes_of) for i, n in enumerate(items) if n["kind"] == "tensor"}
+        for at, old in numbers.items():
+            for index, x in tensors.items():
+                new = integers.other_label(x, old)
+                if new is None:
+                    continue
+                unnamed = self._varied(first, integers.relabel(old, new), {index}, "index")[0]
+                changed = [*items[:at], {**items[at], "value": new}, *items[at + 1 :]]
+                named = replace(unnamed, tree={**unnamed.tree, "items": changed})
+                if self._moves(named):
+                    what = f"{new} in place of {old} for input {at} and in input {index}"
+                    says = {"twin": unnamed, "instead": f"{old} for input {at}"}
+                    found.append(RuleBreaker("ignored-argument", what, named, **says))
         return found
 
     def _moves(self, bundle: Bundle) -> bool:

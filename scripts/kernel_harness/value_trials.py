@@ -250,7 +250,7 @@ class ValueTrials(HostileTrials):
                 elif wrong and breaker.decides:
                     self.outcome.add("other-values", f"With {breaker.what} the result is wrong: {wrong}.", self.case)
                 elif wrong and breaker.twin and self._is_right_with(after, breaker.twin):
-                    seen = f"With {breaker.what} the result is that of the first of them for all."
+                    seen = f"With {breaker.what} the result is that of {breaker.instead}."
                     self.outcome.add("other-values", seen, self.case)
 
     def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:

@@ -119,10 +119,10 @@ class Judge:
         has_cases = "_CASES" in read_source(self.settings.kernel)[0] and len(self.settings.cases) != 1
         if on_gpu and has_cores and has_cases:
             self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
-        from . import closing, derived_trials, shrunk_trials, trials
+        from . import closing, derived_trials, device_trials, shrunk_trials, trials
 
         if on_gpu:
-            trials.warm_up()
+            device_trials.warm_up()
         cases = self.load()
         thorough = self._thorough_case(cases)
         jobs = [partial(trials.run_case, case=name) for name in cases if name != thorough]

@@ -190,3 +190,13 @@ def test_a_run_of_one_value_fills_what_is_taken_together():
     run = integers.put_run(-100)(DATA, TORCH) == -100
 
     assert bool(((run ^ run.roll(1, -1)).sum(-1) == 2).all()), "one run in each row"
+
+
+def test_a_label_that_sets_integers_apart_becomes_the_most_frequent_of_the_others():
+    x = torch.tensor([-100, 3, 7, 3, -100])
+
+    assert integers.other_label(x, -100) == 3
+    assert integers.relabel(-100, 3)(x, TORCH).tolist() == [3, 3, 7, 3, 3]
+    for no_label in (torch.tensor([1, 2]), torch.tensor([-100, -1, 3]), torch.tensor([-100, -100]), x.float()):
+        assert integers.other_label(no_label, -100) is None
+    assert integers.other_label(torch.tensor([0, 1, 2]), 0) is None

@@ -33,7 +33,7 @@ def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lan
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 0))
-        monkeypatch.setattr("kernel_harness.trials.warm_up", lambda: None)
+        monkeypatch.setattr("kernel_harness.device_trials.warm_up", lambda: None)
         monkeypatch.setattr("kernel_harness.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
     outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
     assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
