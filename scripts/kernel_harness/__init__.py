@@ -13,6 +13,7 @@
     candidate      role: kernel_fn only; with outputs, poison, fingerprint, census, tracing          torch
     integrity, audit     what a kernel file leaves changed, and where it looks
     variations     inputs that no kernel file has seen; with signs, nonfinite, ties, integers           torch
+    interpreter    Triton kernels on CPU tensors
     seeding        one draw of get_inputs, other than the last also where the file fixes its seed    torch
     rare_draws     draws of get_inputs whose integers and masks are unlike those of others           torch
     flushed        fp8 subnormals that became zero, which compare does not see                       torch

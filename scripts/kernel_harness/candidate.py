@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from . import audit, census, failures, graph_nodes, integrity, neutral, reference_guard, simulation, values
+from . import audit, census, failures, graph_nodes, integrity, interpreter, neutral, reference_guard, simulation, values
 from .contract import ContractError, KernelFile, load_kernel
 from .fingerprint import fingerprint
 from .outputs import aliases, distance, leaves, places, result_problem, settled
@@ -50,7 +49,7 @@ def load(path: str, folder: str, alert: Callable, interpret: bool = False, simul
     else:
         simulation.refuse_extensions()
     if interpret:
-        os.environ["TRITON_INTERPRET"] = "1"
+        interpreter.use()
     _snapshot = integrity.Snapshot((Path(path),))
     threads, modes = integrity.thread_count(), integrity.numeric_state()
     neutral.mute_signal_handlers()
@@ -60,6 +59,7 @@ def load(path: str, folder: str, alert: Callable, interpret: bool = False, simul
             _file = load_kernel(path)
     except ContractError as error:
         return {"contract": str(error), "detail": error.detail}
+    interpreter.mend()
     gc.freeze()  # modules: drop() need not look through them
     reference_guard.forbid(_file)
     if _file.module.kernel_fn is not _file.kernel_fn:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from . import simulation, ties, values, variations
-from .contract import ContractError, read_source
+from .contract import ContractError
 from .device_trials import DeviceTrials
 from .structure import digest, finite
 from .values import Bundle
@@ -39,7 +39,8 @@ class CaseTrials(DeviceTrials):
     def run(self) -> None:
         judge = self.judge
         first = self._inputs("first")
-        if self.bench and first.size > BENCH_BYTES[self._where()]:
+        where = "cuda" if self.device != "cpu" else "interpreted" if self._interprets_triton() else "cpu"
+        if self.bench and first.size > BENCH_BYTES[where]:
             self.outcome.note(
                 f"[case {self.case}] too large to verify here ({first.size >> 20} MiB of inputs); "
                 "benchmark_kernel.py verifies what it times"
@@ -91,11 +92,6 @@ class CaseTrials(DeviceTrials):
             judge.remove_files(keep={first.file, work.bundle.file, *self._early_files()})
         judge.ask_candidate("drop", slots=["a", "b", "c"])
         judge.remove_files()
-
-    def _where(self) -> str:
-        """Where kernel_fn runs: in Triton's interpreter a case takes a thousand times as long."""
-        interpreted = "triton" in read_source(self.settings.kernel)[0]
-        return "cuda" if self.device != "cpu" else "interpreted" if interpreted else "cpu"
 
     def _ask_what_it_refuses(self, first: Bundle, expected: dict) -> None:
         """A reference that raises on changed values, or answers NaN, takes those of get_inputs alone."""
