@@ -3,6 +3,7 @@ second GPU."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 
 import torch
@@ -14,6 +15,10 @@ from .values import Bundle
 from .worker import Worker, WorkerError
 
 SECOND = "on a second GPU"
+BENCH_BYTES = {"interpreted": 2**24, "cpu": 2**29, "cuda": 2**29}  # of inputs; a larger BENCH_CASE is left out,
+FAR_BYTES, MOST_FAR_BYTES = 2**31, 2**33  # but for that with a tensor of which 32 bits do not address all
+ONE_CALL_BYTES = {"cpu": 2**24, "cuda": 2**29}  # a larger BENCH_CASE is called once
+COPIES = 4  # of inputs that memory must hold
 UNJOINED = "unjoined work"  # cudaErrorStreamCaptureUnjoined
 
 
@@ -26,6 +31,21 @@ def warm_up() -> None:
 
 class DeviceTrials(ValueTrials):
     """Trials of the order of work on the device, and of whose work it is."""
+
+    def _is_left_out(self, first: Bundle) -> bool:
+        """Is a BENCH_CASE too large?"""
+        where = "cuda" if self.device != "cpu" else "interpreted" if self._interprets_triton() else "cpu"
+        if first.size <= BENCH_BYTES[where]:
+            return False
+        is_far = where == "cuda" and max(span.nbytes for span in first.spans) > FAR_BYTES
+        return not (is_far and first.size <= MOST_FAR_BYTES and COPIES * first.size <= self._room())
+
+    def _room(self) -> int:
+        """Bytes that are free both on the device and where tensors are handed over."""
+        return min(torch.cuda.mem_get_info()[0], shutil.disk_usage(self.judge.folder).free)
+
+    def _is_called_once(self, first: Bundle) -> bool:
+        return first.size > ONE_CALL_BYTES["cuda" if self.on_gpu else "cpu"]
 
     def _streams(self, first: Bundle) -> None:
         for kind, label in (("side", "on a side stream"), ("slow", "behind a slow producer on a side stream")):

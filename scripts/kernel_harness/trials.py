@@ -23,8 +23,6 @@ CHANGED = {  # by further variations, which are left out where they do not fit
     variations.rotate: "are get_inputs' at other places of their rows",
     ties.nudge: "differ from get_inputs' by less than 16 bits show",
 }
-BENCH_BYTES = {"interpreted": 2**24, "cpu": 2**29, "cuda": 2**29}  # of inputs; a larger BENCH_CASE is left out
-ONE_CALL_BYTES = 2**24  # on the CPU; a larger BENCH_CASE is called once
 
 
 def run_case(judge, case: str, thorough: bool = False, bench: bool = False) -> None:
@@ -39,8 +37,7 @@ class CaseTrials(DeviceTrials):
     def run(self) -> None:
         judge = self.judge
         first = self._inputs("first")
-        where = "cuda" if self.device != "cpu" else "interpreted" if self._interprets_triton() else "cpu"
-        if self.bench and first.size > BENCH_BYTES[where]:
+        if self.bench and self._is_left_out(first):
             self.outcome.note(
                 f"[case {self.case}] too large to verify here ({first.size >> 20} MiB of inputs); "
                 "benchmark_kernel.py verifies what it times"
@@ -114,7 +111,7 @@ class CaseTrials(DeviceTrials):
         judge, simulate, large = self.judge, self.settings.simulate, self._is_large(first)
         if simulate and reply["facts"]["host_seconds"] >= SLOW_SIMULATION:
             return []
-        if self.bench and not self.on_gpu and first.size > ONE_CALL_BYTES:
+        if self.bench and self._is_called_once(first):
             return []
         if large:
             self.outcome.note(f"[case {self.case}] {first.size >> 20} MiB of inputs: each kind of trial once")
