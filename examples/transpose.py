@@ -8,8 +8,8 @@ Layout    A CTA of 64 threads owns a tile of 8 x 8 squares, so that 8 lanes read
 Requires  sm_80 or newer; elements of 1, 2, 4 or 8 bytes; contiguous columns, any row stride; less than 2^31 rows and
           columns. Where the rows of the result start off 16 bytes (M is odd, say) another kernel moves elements one by
           one. No backward (it is the same kernel). Bad input: ValueError before any launch.
-Measured  H200: 286 us for 16384 x 16384 (6.0 times as fast as eager, 1.08 of torch.compile), 129 us for 8191 x 8193, where
-          torch.compile takes 102 (results/h200-2026-11-24-9b595cf-kernels.json)
+Measured  H200: 286 us for 16384 x 16384 (6.0 times as fast as eager, 1.08 of torch.compile), 129 us for 8191 x 8193,
+          where torch.compile takes 102 (results/h200-2026-11-24-9b595cf-kernels.json)
 Verify    python scripts/verify_kernel.py examples/transpose.py
 """
 

@@ -57,7 +57,7 @@ NEEDED = [
     ("d5_windows_of_minus_infinity", VALUES),
     ("d5_edges_belong_to_the_left", VALUES),
     ("a9_ordinary_memory_sniffed", ("offset-views",)),
-    ("b1_cache_by_most_elements", ("replay", "other-values")),
+    ("b1_cache_by_most_elements", ("replay", "other-values", "offset-views")),
     ("d10_last_block_of_one", ("sizes-between",)),
     ("b1_cache_blind_to_sign", ("values", "other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
