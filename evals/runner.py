@@ -17,7 +17,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from hosts import Cluster, Interrupted, ThisMachine
 from kernel_harness import package
 from tasks import ROOT, Task
 
+WAKE_S = 1.0
 SKILL_FOLDERS = (".claude/skills", ".agents/skills")  # where Claude Code, and Codex and Cursor, look
 
 
@@ -68,8 +69,9 @@ class Runner:
                 raise BlockingIOError(f"another run works in {self.folder}; wait, or choose another -o") from None
             with ThreadPoolExecutor(jobs) as pool:
                 try:
-                    done = list(pool.map(self._one, runs))
+                    done = _results([pool.submit(self._one, run) for run in runs])
                 except BaseException:  # Ctrl-C above all: nobody waits for an agent's thirty minutes
+                    pool.shutdown(wait=False, cancel_futures=True)
                     self.host.stop()
                     raise
         return [run for run, finished in zip(runs, done, strict=True) if not finished]
@@ -130,6 +132,20 @@ class Runner:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(ROOT / path, target)
         (place / "prompt.md").write_text(run.task.prompt + "\n", encoding="utf-8")
+
+
+def _results(futures: list[Future]) -> list:
+    """The results in order; raises what the first to fail raised.
+
+    The wait is one of many short ones: a signal that the kernel gave to a thread of the pool (one that forks at that
+    moment takes it) is handled when the main thread runs next, and it would sleep until an agent ends.
+    """
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, WAKE_S, FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+    return [future.result() for future in futures]
 
 
 def write(path: Path, document: dict) -> None:

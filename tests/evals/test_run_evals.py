@@ -1,5 +1,6 @@
 """run_evals.py with made-up agents: clean folders, limits, transcripts, resumption, and never a call too many."""
 
+import ctypes
 import json
 import os
 import signal
@@ -165,8 +166,20 @@ if "/2/" in sys.argv[1]:
     assert [r["verdict"] for r in json.loads((out / "benchmark.json").read_text())["runs"]] == ["PASS", "PASS"]
 
 
+def send(process, number, thread):
+    """Send a signal that the kernel gives to the main thread of the process, or to another of its threads."""
+    if thread == "main":
+        process.send_signal(number)
+        return
+    others = [int(task.name) for task in Path("/proc", str(process.pid), "task").iterdir()]
+    others.remove(process.pid)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.tgkill(process.pid, others[0], number) == 0, os.strerror(ctypes.get_errno())
+
+
+@pytest.mark.parametrize("thread", ["main", "another"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_stopped_run_stops_its_agent_and_takes_nothing_for_its_result(number, agent, tmp_path):
+def test_a_stopped_run_stops_its_agent_and_takes_nothing_for_its_result(number, thread, agent, tmp_path):
     out, pid = tmp_path / "out", tmp_path / "pid"
     slow = f"""
 import os, signal, time
@@ -177,7 +190,7 @@ time.sleep(600)
 """
     process = start(agent(slow), out, "--both", "--jobs", "2")
     assert written(pid)
-    process.send_signal(number)
+    send(process, number, thread)
     stdout, stderr = process.communicate(timeout=40)
 
     assert (process.returncode, stdout) == (128 + number, ""), stderr
@@ -186,6 +199,17 @@ time.sleep(600)
     assert not list(out.rglob("timing.json"))
     code, _, stderr = run(agent(), out, "--both", "--max-calls", "4")
     assert code == 0, stderr
+
+
+def test_a_stopped_run_makes_no_call_of_those_that_wait(agent, tmp_path):
+    out, pid = tmp_path / "out", tmp_path / "pid"
+    source = f"import pathlib, time\npathlib.Path({str(pid)!r}).write_text('here' + chr(10))\ntime.sleep(600)"
+    process = start(agent(source), out, "--both")
+    assert written(pid)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=40)
+
+    assert len((out / "calls.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_stopped_grading_is_no_failure_of_the_agent(agent, tmp_path):
