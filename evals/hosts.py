@@ -34,7 +34,7 @@ class Interrupted(Exception):
 
 
 class ThisMachine:
-    """Calls side by side, gradings one after another: no grading is timed while another runs."""
+    """Calls side by side, gradings one after another: no kernel is timed while another is."""
 
     def __init__(self):
         self._alone = threading.Lock()

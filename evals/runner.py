@@ -69,7 +69,9 @@ class Runner:
                 raise BlockingIOError(f"another run works in {self.folder}; wait, or choose another -o") from None
             with ThreadPoolExecutor(jobs) as pool:
                 try:
-                    done = _results([pool.submit(self._one, run) for run in runs])
+                    # Gradings come last: they time kernels, and would slow the agents that are timed, too.
+                    for step in (self._called, self._graded):
+                        done = _results([pool.submit(self._whole, step, run) for run in runs])
                 except BaseException:  # Ctrl-C above all: nobody waits for an agent's thirty minutes
                     pool.shutdown(wait=False, cancel_futures=True)
                     self.host.stop()
@@ -79,25 +81,32 @@ class Runner:
     def place(self, run: Run) -> Path:
         return self.folder / "runs" / run.path
 
-    def _one(self, run: Run) -> bool:
+    def _whole(self, step: Callable[[Run, Path], bool], run: Run) -> bool:
         try:
-            return self._finished(run, self.place(run))
+            return step(run, self.place(run))
         except Interrupted as reason:
             self.say(f"{run.path}: interrupted: {reason}")
             return False
 
-    def _finished(self, run: Run, place: Path) -> bool:
+    def _called(self, run: Run, place: Path) -> bool:
+        if (place / "timing.json").exists():
+            return True
+        if not self._may_call(run):
+            self.say(f"{run.path}: not run: its call was interrupted, or all calls were made")
+            return False
+        self._prepare(run, place)
+        limit = 60 * (self.minutes or run.task.minutes)
+        self.say(f"{run.path}: the agent starts, {limit / 60:g} minutes")
+        write(place / "timing.json", self.host.call(self.agent, place, limit))
+        self.say(f"{run.path}: the agent has ended")
+        return True
+
+    def _graded(self, run: Run, place: Path) -> bool:
         if (place / "grading.json").exists():
-            self.say(f"{run.path}: done before")
+            self.say(f"{run.path}: graded")
             return True
         if not (place / "timing.json").exists():
-            if not self._may_call(run):
-                self.say(f"{run.path}: not run: its call was interrupted, or all calls were made")
-                return False
-            self._prepare(run, place)
-            limit = 60 * (self.minutes or run.task.minutes)
-            self.say(f"{run.path}: the agent starts, {limit / 60:g} minutes")
-            write(place / "timing.json", self.host.call(self.agent, place, limit))
+            return False
         self.say(f"{run.path}: grading")
         document = self.host.grade(run.task, place)
         write(place / "grading.json", document)

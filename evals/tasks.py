@@ -15,8 +15,9 @@ SUBMISSION = "kernel.py"
 
 @dataclass(frozen=True)
 class Task:
-    """One eval. minutes: the agent's time limit. arch: compile target. against, target: the baseline of the speed check
-    and the least accepted speed-up over it. accepted: the right choices of a decide task, () for the others.
+    """One eval. minutes: the agent's time limit. arch: compile target. against, target: the baselines of the speed
+    check and the least accepted speed-up over the best of them. accepted: the right choices of a decide task, () for
+    the others.
     """
 
     id: int
@@ -26,7 +27,7 @@ class Task:
     prompt: str
     assertions: tuple[str, ...]
     arch: str = "sm_90a"
-    against: str = "torch.compile"
+    against: tuple[str, ...] = ("eager", "torch.compile")
     target: float = 1.0
     choices: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
@@ -45,6 +46,10 @@ class Task:
         """The files that the agent finds in its workspace."""
         return sorted(path for path in (self.folder / "workspace").rglob("*") if path.is_file())
 
+    @property
+    def peer(self) -> str:
+        return f"the best of {' and '.join(self.against)}" if len(self.against) > 1 else self.against[0]
+
     def expectations(self) -> dict[str, str]:
         """``{check: sentence}`` in the order of grading; the sentences are evals.json's assertions."""
         if self.kind == "decide":
@@ -55,7 +60,7 @@ class Task:
             "instructions": f"inspect_kernel.py finds a CuTe DSL kernel for {self.arch} that meets the task's facts",
             "needed": "without its launches kernel_fn's result is not the reference's: the kernel computes it",
             "verify": "verify_kernel.py passes on hidden shapes and values",
-            "speed": f"benchmark_kernel.py measures at least {self.target:g} times the speed of {self.against}",
+            "speed": f"benchmark_kernel.py measures at least {self.target:g} times the speed of {self.peer}",
         }
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Grade the right, the wrong and the cheating submission of every task; exit code 1 when a grader errs.
+"""Grade the right, the wrong and the cheating submission of every task, on a GPU where there is one; exit code 1 when a
+grader errs. Without a GPU tests/evals/test_graders.py does the same; here each grade shows its evidence.
 
   python tests/evals/check_graders.py                 all tasks, about ten minutes on two cores without a GPU
   python tests/evals/check_graders.py write-elementwise --kind wrong

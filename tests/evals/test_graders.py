@@ -1,8 +1,4 @@
-"""Every grader tells a right, a wrong and a cheating submission apart.
-
-The kernel tasks take minutes on a CPU, so the ordinary run grades a few of them in full;
-`python tests/evals/check_graders.py` grades all of them.
-"""
+"""Every grader tells a right, a wrong and a cheating submission apart."""
 
 import sys
 from pathlib import Path
@@ -17,8 +13,9 @@ import solutions
 import tasks as catalogue
 
 TASKS = catalogue.load()
-RIGHT_IN_FULL = ("improve-transpose",)  # a small kernel: seconds
-WRONG_IN_FULL = ("repair-race",)
+WHERE = {"instructions": 1, "needed": 2, "verify": 3}  # the rows of a kernel task's grading
+# What each wrong kernel is refused for; the others give wrong results on hidden shapes.
+REFUSED_BY = {"repair-api-drift": "instructions", "repair-lost-vectors": "instructions"}
 
 
 def graded(name: str, kind: str, folder: Path, has_gpu: bool = False) -> dict:
@@ -53,7 +50,7 @@ def test_an_answer_needs_a_reason_and_the_form(answer, tmp_path):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", RIGHT_IN_FULL)
+@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
 def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
     document = graded(name, "right", tmp_path)
 
@@ -65,12 +62,26 @@ def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", WRONG_IN_FULL)
-def test_a_wrong_kernel_fails_on_hidden_shapes(name, tmp_path):
+@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
+def test_a_wrong_kernel_is_refused_for_what_is_wrong_with_it(name, tmp_path):
     document = graded(name, "wrong", tmp_path)
 
+    check = REFUSED_BY.get(name, "verify")
+    row = document["expectations"][WHERE[check]]
     assert document["verdict"] == "FAIL"
-    assert document["expectations"][3]["evidence"].startswith("WRONG RESULT"), document["expectations"]
+    assert [r["passed"] for r in document["expectations"][: WHERE[check]]] == [True] * WHERE[check]
+    assert not row["passed"]
+    assert not row["undecided"]
+    assert row["evidence"].startswith("WRONG RESULT") == (check == "verify"), row
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
+def test_the_cheat_of_each_task_is_refused(name, tmp_path):
+    document = graded(name, "cheating", tmp_path)
+
+    assert document["verdict"] == "FAIL"
+    assert document["summary"]["passed"] <= 1  # that it defines kernel_fn is all that is true of it
 
 
 @pytest.mark.compile
@@ -124,16 +135,27 @@ def test_an_undecided_script_is_no_pass(tmp_path, monkeypatch):
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize(("ratio", "verdict"), [(1.2, "PASS"), (0.9, "FAIL")])
-def test_on_a_gpu_the_speed_decides(ratio, verdict, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("last", "verdict", "evidence"), [
+    ({"speedup": {"against": "eager", "estimate": 1.2}}, "PASS", "1.20 times the speed of the best of eager and torch"),
+    ({"speedup": {"against": "eager", "estimate": 0.9}}, "FAIL", "0.90 times the speed of the best of eager and torch"),
+    ({}, "UNDECIDED", "nothing to compare with in case last"),
+])  # fmt: skip
+def test_on_a_gpu_the_speed_against_the_best_baseline_decides(last, verdict, evidence, tmp_path, monkeypatch):
     (tmp_path / catalogue.SUBMISSION).write_text("def kernel_fn(x):\n    return x\n")
     kernel = {"language": "CuTe DSL", "label": "k", "registers": 1, "spill_bytes": 0}
-    speedups = [{"speedups": {"torch.compile": {"estimate": value}}} for value in (1.5, ratio)]
+    first = {"name": "first", "speedup": {"against": "torch.compile", "estimate": 1.5}}
     answers = {"inspect_kernel.py": {"kernels": [kernel]}, "silenced.py": {"launches": 1, "close": False},
-               "benchmark_kernel.py": {"cases": speedups},
+               "benchmark_kernel.py": {"cases": [first, {"name": "last", **last}]},
                "verify_kernel.py": {"verdict": "PASS", "comparisons": [{"case": "default"}]}}  # fmt: skip
-    monkeypatch.setattr(grader, "_run", lambda script, *arguments: (grader.ExitCode.PASS, answers[script.name], ""))
+    asked = {}
 
+    def run(script, *arguments):
+        asked[script.name] = arguments
+        return grader.ExitCode.PASS, answers[script.name], ""
+
+    monkeypatch.setattr(grader, "_run", run)
     document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=True)
 
-    assert (document["verdict"], document["facts"]["speedup"]) == (verdict, ratio)
+    assert document["verdict"] == verdict
+    assert evidence in document["expectations"][-1]["evidence"]
+    assert asked["benchmark_kernel.py"][1:5] == ("--against", "eager", "--against", "torch.compile")

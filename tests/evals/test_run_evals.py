@@ -112,9 +112,19 @@ def test_the_same_command_again_calls_nobody(agent, tmp_path):
     code, _, stderr = run(agent(), out, "--with-skill")
 
     assert code == 0
-    assert "done before" in stderr
+    assert "decide-fft/with_skill/1: graded" in stderr
     assert len(calls(tmp_path)) == 1
     assert (out / "runs/decide-fft/with_skill/1/grading.json").stat().st_mtime_ns == before
+
+
+def test_nothing_is_graded_beside_an_agent(agent, tmp_path):
+    out = tmp_path / "out"
+    code, _, stderr = run(agent("import sys, time\ntime.sleep(2 * ('/2/' in sys.argv[1]))" + AGENT), out,
+                          "--with-skill", "--repeat", "2", "--jobs", "2")  # fmt: skip
+
+    assert code == 0, stderr
+    said = [line.partition(": ")[2] for line in stderr.splitlines()]
+    assert said[: said.index("grading")].count("the agent has ended") == 2
 
 
 def test_a_time_limit_ends_the_agent_and_its_children_and_what_is_there_is_graded(agent, tmp_path):
@@ -280,7 +290,7 @@ else:
 """ + AGENT
     process = start(agent(doomed), out, "--without-skill", "--repeat", "2", "--ray", "local")
     pids, deadline = tmp_path / "pids", time.monotonic() + 180
-    while not (pids.exists() and pids.read_text().endswith("\n") and graded.exists()):
+    while not (pids.exists() and pids.read_text().endswith("\n") and graded.with_name("timing.json").exists()):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.1)
