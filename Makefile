@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 LATEST ?= .venv-latest
+ARCHIVE ?= dist/cute-dsl-kernels.zip
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
@@ -38,7 +39,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 
 package:
-	$(PYTHON) scripts/kernel_harness/package.py dist/cute-dsl-kernels.zip
+	$(PYTHON) scripts/kernel_harness/package.py $(ARCHIVE)
 
 # The dependency lists live in pyproject.toml; the CUDA flavour of nvidia-cutlass-dsl follows the driver.
 $(INSTALLED): pyproject.toml scripts/kernel_harness/flavour.py

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,10 +51,10 @@ def test_what_a_compilation_or_a_run_leaves_in_a_checkout_is_not_committed(name)
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
-    """The unpacked archive's skill folder; built by the command that `make package` runs."""
+    """The unpacked archive's skill folder."""
     folder = tmp_path_factory.mktemp("archive")
     archive = folder / "dist" / "skill.zip"
-    command = [sys.executable, "-S", str(ROOT / "scripts/kernel_harness/package.py"), str(archive)]
+    command = ["make", "-C", str(ROOT), "package", f"PYTHON={sys.executable} -S", f"ARCHIVE={archive}"]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     with zipfile.ZipFile(archive) as file:
         file.extractall(folder / "installed")
@@ -108,6 +109,29 @@ def test_scripts_answer_from_anywhere(unpacked, python, tmp_path):
         assert "exit codes" in done.stdout
     (tmp_path / "verify.py").symlink_to(unpacked / "scripts" / "verify_kernel.py")
     assert run(tmp_path / "verify.py", "--help", python=python, cwd="/").returncode == 0
+
+
+@pytest.mark.cpu
+def test_every_link_of_the_archive_leads_to_a_file_of_it(unpacked):
+    links = [(page, link) for page in sorted(unpacked.rglob("*.md"))
+             for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))]  # fmt: skip
+
+    assert links
+    assert [(str(page.relative_to(unpacked)), link) for page, link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.compile
+def test_the_unpacked_skill_verifies_a_kernel_and_rejects_its_planted_mistake(unpacked, tmp_path):
+    right = (unpacked / "templates" / "elementwise.py").read_text(encoding="utf-8")
+    formula = "OPERATIONS[\"silu\"][0](x) * y"
+    assert right.count(formula) == 1
+    wrong = right.replace(formula, f"{formula} + 0.1")
+    for name, text, code, verdict in (("r.py", right, 0, "SIMULATED"), ("w.py", wrong, 1, "WRONG RESULT")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        done = run(unpacked / "scripts/verify_kernel.py", name, "--case", "n=7", "--level", "quick", "--simulate",
+                   "--format", "json", python=("-I",), cwd=tmp_path)  # fmt: skip
+
+        assert (done.returncode, json.loads(done.stdout)["verdict"]) == (code, verdict), done.stderr
 
 
 @pytest.mark.compile

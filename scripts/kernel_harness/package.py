@@ -1,10 +1,11 @@
 """Pack the skill for installation: package.py FILE.zip (standard library only).
 
-The archive holds one folder, cute-dsl-kernels/, with what a user needs: no tests, results, CI or development files. It
-is the same, byte for byte, for the same files.
+The archive holds one folder, cute-dsl-kernels/, with what a user needs: no tests, results, CI or development files, and
+no link to one. It is the same, byte for byte, for the same files.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAME = "cute-dsl-kernels"
 FILES = ("SKILL.md", "README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "Makefile", "pyproject.toml")
 FOLDERS = (".claude-plugin", ".cursor-plugin", "agents", "scripts", "templates", "examples", "references")
+LINK_OUT = re.compile(rb"\[([^\]]+)\]\((?:\.\./)*(?:results|tests|evals)/[^)]*\)")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip archive can hold
 
 
@@ -43,7 +45,8 @@ def build(archive: Path, root: Path = ROOT) -> list[Path]:
             entry.compress_type = zipfile.ZIP_DEFLATED
             executable = (root / path).stat().st_mode & 0o100
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
-            file.writestr(entry, (root / path).read_bytes())
+            content = (root / path).read_bytes()
+            file.writestr(entry, LINK_OUT.sub(rb"\1", content) if path.suffix == ".md" else content)
     return paths
 
 
