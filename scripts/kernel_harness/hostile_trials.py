@@ -31,6 +31,9 @@ class HostileTrials(RuleBreakers):
             self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
             label = f"input {index} zeros throughout"
             self._hostile_trial(first, label, variations.zeros, decisive=True, only={index})
+            for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
+                label, change = f"input {index} its {what} value throughout", variations.throughout(pick)
+                self._hostile_trial(first, label, change, decisive=True, only={index})
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(

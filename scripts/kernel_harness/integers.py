@@ -114,6 +114,20 @@ def cut_elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor |
     return torch.cat([x[:1], cuts.to(x.dtype), x[-1:]])
 
 
+def emptied(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Offsets of segments of which none is empty: some give all they have to the next, where that makes none longer
+    than the longest. The offsets that are left are those that were there: what they are multiples of stays."""
+    lengths = x.diff() if _are_offsets(x) else torch.zeros(0)
+    if len(lengths) < 2 or not bool((lengths > 0).all()):
+        return None
+    new, longest = x.clone(), int(lengths.max())
+    gives = torch.rand(len(lengths), generator=generator, device=x.device) < 0.25
+    for at in range(len(lengths) - 1):
+        if gives[at] and int(new[at + 2] - new[at]) <= longest:
+            new[at + 1] = new[at]
+    return new
+
+
 def are_told_by(offsets: torch.Tensor, other: torch.Tensor) -> bool:
     """Does another tensor say the same: the lengths, the starts or ends, the segment of each element, other offsets?"""
     if not _are_offsets(offsets) or other.dim() != 1:
@@ -221,7 +235,7 @@ def _is_data(x: torch.Tensor) -> bool:
     """Many values that are no flags, digits, classes or positions in order."""
     if x.dtype is torch.bool or x.dim() == 0 or x.numel() < DATA:
         return False
-    return not _is_in_order(x) and int(x.max()) - int(x.min()) > 2 * CODES
+    return not _is_in_order(x) and int(x.max()) - int(x.min()) > (CODES if x.dtype in NARROW else 2 * CODES)
 
 
 def _is_in_order(x: torch.Tensor) -> bool:

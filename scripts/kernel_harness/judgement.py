@@ -308,6 +308,7 @@ class CaseJudge:
         native = expected["native"]
         anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
         nodes = [node for _, node in values.tensors_of(expected["bundle"].tree)]
+        largest = values.largest(expected["bundle"]) if self.conditioned else 0.0
         outcomes = []
         kernel_tree = result.bundle.tree["items"]
         for part in ("result", "mutated"):
@@ -322,7 +323,7 @@ class CaseJudge:
                     continue
                 tensors = {kind: part_of(mapping, part, path) if mapping else None for kind, mapping in anchors.items()}
                 sizes = contraction.sizes(nodes, math.prod(node["shape"]))
-                target = Expected(part_of(native, part, path), **tensors, **sizes)
+                target = Expected(part_of(native, part, path), **tensors, **sizes, largest=largest)
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
                 if tipped:

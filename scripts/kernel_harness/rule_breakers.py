@@ -23,6 +23,7 @@ class RuleBreaker:
     nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
     slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
     codes: so do others that are right but for few elements: a code that get_inputs does not make is read wrongly.
+    partly: of wrong results only those count that are right in part: a size that is none is wrong throughout.
     named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
     openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
     zeros: only where the reference answers zeros, which it takes care to do.
@@ -36,6 +37,7 @@ class RuleBreaker:
     nearly: bool = False
     slip: bool = False
     codes: bool = False
+    partly: bool = False
     named: bool = False
     openly: bool = False
     zeros: bool = False
@@ -98,7 +100,8 @@ class RuleBreakers(FileChecks):
                     continue
                 named += 1
             what = f"{other.new!r} in place of {other.old!r} for input {other.index}"
-            found.append(RuleBreaker("ignored-argument", what, other.bundle, other.decides))
+            says = {"decides": True, "partly": not other.decides}
+            found.append(RuleBreaker("ignored-argument", what, other.bundle, **says))
         return found
 
     def _other_fixed_integers(self, first: Bundle) -> list[RuleBreaker]:
@@ -142,6 +145,7 @@ class RuleBreakers(FileChecks):
                 add(variations.scramble, "zeros among the ones", index, decides=True)
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
                 add(integers.cut_elsewhere, "other offsets between the first and the last", index)
+                add(integers.emptied, "empty segments among the offsets", index, decides=True, openly=True)
         if len(whole) == 1:
             [(index, x)] = whole.items()
             new, moved = self._varied(first, integers.not_one_for_all, {index}, "index")

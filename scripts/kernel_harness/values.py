@@ -24,6 +24,7 @@ GUARD_KINDS = 16      # patterns of guard zones, all of them NaN from 16 bits up
 SCALARS = {"int": int, "float": float, "bool": bool, "str": str}
 PACKED = {getattr(torch, "float4_e2m1fn_x2", None)}   # two numbers a byte: PyTorch converts them to no other dtype
 FLOAT_TEXT = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+MASKED = 2.0**12  # a larger number may say minus infinity
 
 
 class UnsupportedValue(TypeError):
@@ -168,6 +169,17 @@ def tensors_of(tree: dict, path: str = "") -> Iterator[tuple[str, dict]]:
         yield path, tree
     for key, item in items_of(tree):
         yield from tensors_of(item, f"{path}[{key!r}]")
+
+
+def largest(bundle: Bundle) -> float:
+    """The largest magnitude among a bundle's floating tensors of more than 8 bits; 0 without any. Infinities, and what
+    stands for them in masks, are left out."""
+    mapping, found = Mapping(bundle, writable=False), 0.0
+    for _, node in tensors_of(bundle.tree):
+        x = rebuild(node, mapping.bytes_of)
+        if x.is_floating_point() and x.dtype.itemsize > 1 and x.numel():
+            found = max(found, float(torch.where(x.abs() < MASKED, x, 0).abs().max()))
+    return found
 
 
 def items_of(tree: dict) -> Iterator[tuple[int | str, dict]]:

@@ -301,6 +301,17 @@ def zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return torch.zeros_like(x) if x.dim() == 1 and len(x) > FEW and float(x.to(torch.float64).min()) <= 0 else None
 
 
+def throughout(pick: Callable[[torch.Tensor], torch.Tensor]):
+    """A change of data of one sign: all are as the largest, or as the smallest. A decay near one forgets nothing."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dtype.itemsize < 2 or x.numel() < DATA or not (float(x.min()) > 0 or float(x.max()) < 0):
+            return None
+        return pick(x).expand(x.shape).clone()
+
+    return change
+
+
 def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """The last slice of each long dimension weighs a sixteenth of all: what a long reduction leaves out shows."""
     if max(x.shape, default=0) < LONG:

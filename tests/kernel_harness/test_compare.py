@@ -391,6 +391,16 @@ def test_the_longest_sum_that_the_shapes_allow(shapes, total, length):
     assert contraction.sizes([{**node, "dtype": "float32"} for node in nodes], total)["length"] == 0
 
 
+def test_a_tail_that_float64_rounds_away_of_the_inputs_may_be_zero_where_values_are_no_files():
+    x = -8.7 - torch.rand(2, 64, dtype=torch.float64)
+    tail = 0.5 * x * torch.erfc(-x / math.sqrt(2))
+    expected = Expected(tail.float(), tail, tail, largest=float(x.abs().max()))
+
+    assert compare("", torch.zeros(2, 64), expected).passed
+    assert not compare("", torch.zeros(2, 64), Expected(tail.float(), tail, tail)).passed
+    assert not compare("", tail.float() + 1e-13, expected).passed
+
+
 @pytest.mark.parametrize(("size", "passes"), [(1e-17, True), (1e-9, False)])
 def test_what_float64_leaves_of_a_zero_is_no_lost_digit(size, passes):
     """A reference that computes in float64 whatever it is given says the same of both precisions."""

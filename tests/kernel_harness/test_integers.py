@@ -128,6 +128,28 @@ def test_offsets_are_cut_elsewhere_but_for_those_that_others_tell():
     assert not integers.are_told_by(offsets, DATA[:4, :24].flatten())
 
 
+def test_segments_are_emptied_where_none_is_and_none_gets_longer_than_the_longest():
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), torch.tensor([16, 8, 8, 24] * 16).cumsum(0)])
+    new = integers.emptied(offsets, TORCH)
+
+    assert [int(new[0]), int(new[-1])] == [0, 896]
+    lengths = new.diff()
+    assert int((lengths == 0).sum()) > 2
+    assert int(lengths.min()) >= 0
+    assert int(lengths.max()) == 24
+    assert set(new.tolist()) < set(offsets.tolist())
+    assert integers.emptied(new, TORCH) is None, "some are empty already"
+    assert integers.emptied(DATA[0], TORCH) is None
+
+
+@pytest.mark.parametrize(("dtype", "values", "are_data"), [
+    (torch.uint8, 24, True), (torch.int64, 24, False), (torch.uint8, 16, False)], ids=str)  # fmt: skip
+def test_a_dark_image_is_data_where_as_many_classes_are_not(dtype, values, are_data):
+    x = (DATA % values).to(dtype)
+
+    assert (integers.whole_width(x, TORCH) is not None) == are_data
+
+
 def test_classes_crowd_where_any_may_come_more_than_once():
     classes = DATA.flatten() % 10
 

@@ -1,6 +1,7 @@
 """Values survive the trip through a file, byte for byte, and nothing is executed on the way back."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -130,3 +131,11 @@ def test_who_writes_to_sealed_memory_ends(tmp_path):
 ], ids=lambda t: f"{tuple(t.shape)} {t.stride()}")
 def test_elements_are_seen_as_bytes_whatever_the_strides(tensor):
     assert bytes(values.flat_bytes(tensor).tolist()) == tensor.numpy().tobytes()
+
+
+def test_the_largest_magnitude_leaves_out_what_stands_for_infinity(tmp_path):
+    x = torch.tensor([1.0, -7.5, -1e9, -math.inf, math.nan])
+    bundle = values.save([x, torch.tensor([100]), 3.0, torch.zeros(0)], tmp_path / "inputs")
+
+    assert values.largest(bundle) == 7.5
+    assert values.largest(values.save([torch.tensor([100])], tmp_path / "whole")) == 0.0

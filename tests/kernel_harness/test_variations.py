@@ -324,6 +324,18 @@ def test_a_row_alone_becomes_zeros_unless_it_is_positive():
     assert variations.zeros(row.view(3, 3), TORCH) is None, "empty_row has those"
 
 
+@pytest.mark.parametrize(("pick", "wanted"), [(torch.amax, 0.9), (torch.amin, 0.1)], ids=["largest", "smallest"])
+def test_data_of_one_sign_take_their_largest_or_smallest_value_throughout(pick, wanted):
+    gate = 0.5 + 0.3 * torch.rand(40, 5, generator=TORCH)
+    gate[3, 2], gate[7, 1] = 0.9, 0.1
+    change = variations.throughout(pick)
+
+    assert torch.equal(change(gate, TORCH), torch.full((40, 5), wanted))
+    assert torch.equal(variations.throughout(torch.amax)(-gate, TORCH), torch.full((40, 5), -0.1))
+    assert change(gate - 0.5, TORCH) is None
+    assert change(gate[:2], TORCH) is None, "few numbers are parameters"
+
+
 def test_groups_and_rows_of_one_sign():
     x = torch.randn(64, 128, generator=TORCH)
 
