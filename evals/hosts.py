@@ -186,9 +186,9 @@ def _code_files() -> list[str]:
 
 
 def _grade(name: str, place: Path) -> dict:
-    import grader
+    import grade
 
-    return grader.grade(catalogue.load()[name], place / "workspace")
+    return grade.grade(catalogue.load()[name], place / "workspace")
 
 
 def _words(command: str) -> list[str]:

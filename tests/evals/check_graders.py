@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     parser.add_argument("--kind", choices=KINDS, action="append")
     options = parser.parse_args()
-    import grader
+    import grade
     import solutions
     import tasks as catalogue
 
@@ -33,7 +33,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 file = catalogue.ANSWER if task.kind == "decide" else catalogue.SUBMISSION
                 Path(folder, file).write_text(getattr(solutions, kind)(task.name), encoding="utf-8")
-                document = grader.grade(task, Path(folder))
+                document = grade.grade(task, Path(folder))
             good = (document["summary"]["failed"] == 0) == (kind == "right")
             errors += not good
             evidence = " ".join(document["expectations"][-1 if kind == "right" else 0]["evidence"].split())

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evals"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import grader
+import grade
 import solutions
 import tasks as catalogue
 
@@ -22,7 +22,7 @@ def graded(name: str, kind: str, folder: Path, has_gpu: bool = False) -> dict:
     task = TASKS[name]
     file = catalogue.ANSWER if task.kind == "decide" else catalogue.SUBMISSION
     (folder / file).write_text(getattr(solutions, kind)(name), encoding="utf-8")
-    return grader.grade(task, folder, has_gpu)
+    return grade.grade(task, folder, has_gpu)
 
 
 @pytest.mark.cpu
@@ -46,7 +46,7 @@ def test_a_decision_is_graded_by_its_one_choice(name, tmp_path):
 def test_an_answer_needs_a_reason_and_the_form(answer, tmp_path):
     (tmp_path / catalogue.ANSWER).write_text(answer)
 
-    assert grader.grade(TASKS["decide-fft"], tmp_path)["verdict"] == "FAIL"
+    assert grade.grade(TASKS["decide-fft"], tmp_path)["verdict"] == "FAIL"
 
 
 @pytest.mark.compile
@@ -57,7 +57,7 @@ def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
     passed = [row["passed"] for row in document["expectations"]]
     assert passed == [True, True, True, True, False], document["expectations"]
     assert document["expectations"][-1]["evidence"] == "undecided: no GPU"
-    assert (document["verdict"], document["graded_by"]) == ("UNDECIDED", grader.WITHOUT_GPU)
+    assert (document["verdict"], document["graded_by"]) == ("UNDECIDED", grade.WITHOUT_GPU)
     assert document["summary"] == {"passed": 4, "failed": 0, "undecided": 1, "total": 5, "pass_rate": 1.0}
 
 
@@ -88,7 +88,7 @@ def test_the_cheat_of_each_task_is_refused(name, tmp_path):
 @pytest.mark.parametrize("cheat", range(len(solutions.CHEATS)))
 def test_a_cheat_is_refused(cheat, tmp_path):
     (tmp_path / catalogue.SUBMISSION).write_text(solutions.CHEATS[cheat])
-    document = grader.grade(TASKS["write-row-logsumexp"], tmp_path, has_gpu=False)
+    document = grade.grade(TASKS["write-row-logsumexp"], tmp_path, has_gpu=False)
 
     assert document["verdict"] == "FAIL"
     assert document["summary"]["passed"] <= 1  # that it defines kernel_fn is all that is true of it
@@ -100,7 +100,7 @@ def test_a_kernel_for_show_is_refused(tmp_path):
     text = solutions.right("repair-race")
     assert launch in text
     (tmp_path / catalogue.SUBMISSION).write_text(text.replace(launch, launch.replace("    return out", result)))
-    document = grader.grade(TASKS["repair-race"], tmp_path, has_gpu=False)
+    document = grade.grade(TASKS["repair-race"], tmp_path, has_gpu=False)
 
     assert document["verdict"] == "FAIL"
     assert "right with 1 launches left out" in document["expectations"][2]["evidence"]
@@ -113,7 +113,7 @@ def test_a_kernel_for_show_is_refused(tmp_path):
 def test_a_file_that_is_none_fails_at_once(text, evidence, tmp_path):
     if text is not None:
         (tmp_path / catalogue.SUBMISSION).write_text(text)
-    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
+    document = grade.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
 
     assert evidence in document["expectations"][0]["evidence"]
     assert document["summary"]["failed"] == 5
@@ -123,12 +123,12 @@ def test_a_file_that_is_none_fails_at_once(text, evidence, tmp_path):
 def test_an_undecided_script_is_no_pass(tmp_path, monkeypatch):
     (tmp_path / catalogue.SUBMISSION).write_text("def kernel_fn(x):\n    return x\n")
     kernel = {"language": "CuTe DSL", "label": "k", "registers": 1, "spill_bytes": 0}
-    answers = {"inspect_kernel.py": (grader.ExitCode.PASS, {"kernels": [kernel]}, ""),
-               "silenced.py": (grader.ExitCode.PASS, {"launches": 1, "close": False}, ""),
-               "verify_kernel.py": (grader.ExitCode.UNDECIDED, {"verdict": "COMPILED, NOT RUN"}, "why")}  # fmt: skip
-    monkeypatch.setattr(grader, "_run", lambda script, *arguments: answers[script.name])
+    answers = {"inspect_kernel.py": (grade.ExitCode.PASS, {"kernels": [kernel]}, ""),
+               "silenced.py": (grade.ExitCode.PASS, {"launches": 1, "close": False}, ""),
+               "verify_kernel.py": (grade.ExitCode.UNDECIDED, {"verdict": "COMPILED, NOT RUN"}, "why")}  # fmt: skip
+    monkeypatch.setattr(grade, "_run", lambda script, *arguments: answers[script.name])
 
-    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
+    document = grade.grade(TASKS["write-elementwise"], tmp_path, has_gpu=False)
 
     assert document["verdict"] == "UNDECIDED"
     assert document["expectations"][3]["evidence"] == "undecided: COMPILED, NOT RUN: why"
@@ -151,10 +151,10 @@ def test_on_a_gpu_the_speed_against_the_best_baseline_decides(last, verdict, evi
 
     def run(script, *arguments):
         asked[script.name] = arguments
-        return grader.ExitCode.PASS, answers[script.name], ""
+        return grade.ExitCode.PASS, answers[script.name], ""
 
-    monkeypatch.setattr(grader, "_run", run)
-    document = grader.grade(TASKS["write-elementwise"], tmp_path, has_gpu=True)
+    monkeypatch.setattr(grade, "_run", run)
+    document = grade.grade(TASKS["write-elementwise"], tmp_path, has_gpu=True)
 
     assert document["verdict"] == verdict
     assert evidence in document["expectations"][-1]["evidence"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Grade one workspace: is the task done, as the verifier, the inspector and the benchmark see it?
 
-  python evals/grader.py TASK WORKSPACE [-o grading.json]
+  python evals/grade.py TASK WORKSPACE [-o grading.json]
 
 The submission's own specification is not used: kernel_fn is run against the task's hidden reference, shapes and
 instruction facts. Without a GPU it is graded by compilation, inspection and simulation, the document says so, and what
