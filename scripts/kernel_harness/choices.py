@@ -27,14 +27,15 @@ FREE = {getattr(owner, name): _topk if name in TOPK else _sort
 
 
 class Choices(TorchFunctionMode):
-    """Puts those of ``proposals``, integer tensors, that are right answers in the place of PyTorch's own.
+    """Puts those of ``proposals``, integer tensors, that are right answers in the place of PyTorch's own; with
+    ``turned`` what PyTorch answers where each row comes from its end.
 
     is_free: an operation ran that leaves a choice. tied: the orders it made where some values were equal.
     """
 
-    def __init__(self, proposals: list[torch.Tensor]):
+    def __init__(self, proposals: list[torch.Tensor], turned: bool = False):
         super().__init__()
-        self.proposals, self.is_free, self.tied = proposals, False, []
+        self.proposals, self.turned, self.is_free, self.tied = proposals, turned, False, []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -49,6 +50,10 @@ class Choices(TorchFunctionMode):
             return result
         self.is_free = True
         is_pair = not isinstance(result, torch.Tensor)
+        if self.turned and args and call[0].dim():
+            again = function(call[0].flip(call[1]), *args[1:], **kwargs)
+            order = call[0].shape[call[1]] - 1 - (again[1] if is_pair else again)
+            return type(result)((again[0], order)) if is_pair else order
         order = result[1] if is_pair else result
         if bool((call[0].sort(call[1]).values.diff(dim=call[1]) == 0).any()):
             self.tied.append(order)

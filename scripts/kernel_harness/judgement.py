@@ -73,19 +73,11 @@ class CaseJudge:
         a, b = values.Mapping(first, writable=False), values.Mapping(other, writable=False)
         return other, any(not torch.equal(a.bytes_of(i), b.bytes_of(i)) for i in range(len(first.spans)))
 
-    def _reference(
-        self,
-        bundle: Bundle,
-        label: str,
-        golden: bool = True,
-        roundings: bool = False,
-        tipped: bool = False,
-        choices: dict | None = None,
-        own: bool = False,
-    ) -> dict:
+    def _reference(self, bundle: Bundle, label: str, own: bool = False, **how) -> dict:
         """The reference's results on ``bundle``, mapped; their files are gone from the folder when this returns.
 
-        own: the values are the judge's, so a reference whose precisions disagree on them does not take them.
+        own: the values are the judge's, so a reference whose precisions disagree on them does not take them. how: what
+        oracle.reference takes (golden, roundings, ties, tipped, choices).
         """
         judge = self.judge
         reply = judge.ask_oracle(
@@ -93,10 +85,7 @@ class CaseJudge:
             bundle=bundle.to_json(),
             folder=str(judge.folder),
             name=judge.new_file("reference").name,
-            golden=golden,
-            roundings=roundings,
-            tipped=tipped,
-            choices=choices,
+            **how,
         )
         if "needs_gpu" in reply or "contract" in reply:
             if reply.get("lost"):

@@ -25,6 +25,7 @@ from .tracing import trace_call
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
 DRAWS = 3  # runs with moved intermediate values
+TIED_BITS, SPREADING = 20, 0x1E3779B97F4A7C15  # equal values find the same of 2^20 chances
 TIPPED_DRAWS, TIPPED_UNIT = 16, 2.0**-21  # as many as show a coin's both sides; a long sum errs by several roundings
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
@@ -108,19 +109,24 @@ def reference(
     name: str,
     golden: bool = True,
     roundings: bool = False,
+    ties: bool = False,
     tipped: bool = False,
     choices: dict | None = None,
+    turned: bool = False,
 ) -> dict:
     """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
 
     roundings: in the ``moved`` run every intermediate value moves by one rounding, too (roundings.py), and the farthest
-    of a few runs counts: where a single value matters, chance may hardly move it. tipped: by several roundings, in many
+    of a few runs counts: where a single value matters, chance may hardly move it. ties: inputs that are equal move
+    alike, so that the reference's rule for them stays what is asked for. tipped: by several roundings, in many
     runs, for what the reference decides by a hair. choices: a bundle of integer tensors, whose order of equal values
-    the reference takes where PyTorch promises none; ``is_free`` of the answer says that there was such a place.
+    the reference takes where PyTorch promises none; ``is_free`` of the answer says that there was such a place. turned:
+    it takes another order there.
     """
     source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
     answer = {}
-    mode = Choices(_tensors(_materialise(values.Mapping(values.Bundle.from_json(choices))))) if choices else None
+    proposals = _tensors(_materialise(values.Mapping(values.Bundle.from_json(choices)))) if choices else []
+    mode = Choices(proposals, turned) if choices or turned else None
     arguments = _materialise(source)
     before = [[t.detach().clone() for t in _tensors(argument)] for argument in arguments]
     with mode or contextlib.nullcontext():
@@ -142,7 +148,7 @@ def reference(
     if golden and 4 * size <= GOLDEN_LIMIT_BYTES:
         exact = _widened(source, mutated, mode=mode)
         draws, unit = (TIPPED_DRAWS, TIPPED_UNIT) if tipped else (DRAWS, FLOAT32_ROUNDING) if roundings else (1, 0.0)
-        moved = _moved(source, mutated, exact, draws, unit) if exact else None
+        moved = _moved(source, mutated, exact, draws, unit, ties) if exact else None
         for kind, outputs in (("golden", exact), ("moved", moved)):
             if outputs:  # a reference that cannot run in float64 is judged against its native self
                 answer[kind] = values.save(outputs, Path(folder, f"{name}.{kind}")).to_json()
@@ -166,23 +172,23 @@ def rehearse() -> dict:
     return {}
 
 
-def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, mode=None) -> dict | None:
+def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, mode=None, ties=False) -> dict | None:
     """Result and changed inputs of a run in float64, under a dispatch mode if one is given; None where it fails."""
-    widened = _materialise(source, widen=True, move=move)
+    widened = _materialise(source, widen=True, move=move, ties=ties)
     with mode or contextlib.nullcontext():
         result, failure, _ = _run(widened, traced=False)
     return None if failure else {"result": _settled(result), "mutated": {str(i): _settled(widened[i]) for i in mutated}}
 
 
-def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float) -> dict | None:
+def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float, ties) -> dict | None:
     mode = Roundings(unit) if unit else PinnedRoundings(FLOAT32_ROUNDING)
-    runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode)]
+    runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode, ties)]
     if runs[0] is None and not unit:  # not every operation runs under a dispatch mode
-        return _widened(source, mutated, FLOAT32_ROUNDING)
+        return _widened(source, mutated, FLOAT32_ROUNDING, ties=ties)
     draws = DRAWS if mode.moved and not unit else draws
-    runs += [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode) for _ in range(draws - 1)]
+    runs += [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode, ties) for _ in range(draws - 1)]
     if unit and None in runs:
-        return _moved(source, mutated, exact, 1, 0.0)
+        return _moved(source, mutated, exact, 1, 0.0, ties)
     # How many rows there are may hang on a rounding: what another run has more or less of is compared with nothing.
     alike = [run for run in runs if run is not None and _is_shaped_as(run, exact)]
     return functools.reduce(lambda a, b: _farthest(a, b, exact), alike) if alike else runs[0]
@@ -251,9 +257,9 @@ def _device_lost() -> bool:
     return False
 
 
-def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0) -> list:
+def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0, ties: bool = False) -> list:
     """The inputs in fresh memory on their device; with widen, floating ones in float64, moved by up to ``move`` of
-    themselves (float64 ones by one of their own roundings)."""
+    themselves (float64 ones by one of their own roundings), those of an input that are equal alike with ties."""
     storages: dict[int, torch.Tensor] = {}
 
     def storage(index: int) -> torch.Tensor:
@@ -275,7 +281,11 @@ def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0)
         wide = value.detach().to(torch.float64, copy=True)
         if move:
             step = FLOAT64_ROUNDING if value.dtype is torch.float64 else move
-            wide.mul_(1 + step * (2 * torch.rand(wide.shape, dtype=torch.float64, device=wide.device) - 1))
+            chances = torch.rand(1 << TIED_BITS if ties else wide.shape, dtype=torch.float64, device=wide.device)
+            if ties:  # by what a value is: multiplied by an odd number its bits are spread evenly over the top ones
+                bits = wide.view(torch.int64).mul(SPREADING).bitwise_right_shift(63 - TIED_BITS)
+                chances = chances[bits % len(chances)]
+            wide.mul_(1 + step * (2 * chances - 1))
         return wide
 
     return adapt(values.rebuild(source.bundle.tree, storage))

@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType
 
 DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/autotuner.py", "/cuda/tile/")
 DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/")
 NATIVE_IGNORED = ("torch", "numpy", "_")
+MOST_LOOKED_AT, MOST_SUMMED = 64, 1 << 22  # calls of the author's functions; elements
+_NAMING = {*dis.hasname, *dis.haslocal, *dis.hasconst, *dis.hasfree}
+_OPERATORS = ("BINARY_", "COMPARE_")
+_SUMS = (lambda t: t.sum(), lambda t: t.abs().sum(), lambda t: t.abs().square().sum())
 LIBRARIES = {*sys.stdlib_module_names, "triton", "cutlass", "nvidia_cutlass_dsl", "cuda"}   # nobody's own native code
 
 
 def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object, dict]:
     """Call ``function(*arguments)``; returns (result, facts).
 
-    facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself; ``native`` the
-    extension modules outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels
-    that PyTorch launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
+    facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself, ``given`` those
+    of them that were handed no tensor but (copies of) the arguments: they made it all; ``native`` the extension modules
+    outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels that PyTorch
+    launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
     ``returns``, ``compiled`` of each function that was called and is in no file: what was compiled from a string.
     """
     file = str(path)
     torch_folder = str(Path(sys.modules["torch"].__file__).parent) + os.sep if "torch" in sys.modules else "\0"
-    returned: list[tuple[CodeType, object]] = []
+    returned: list[tuple[CodeType, object, bool]] = []
+    inputs = _tensors_in(arguments)
+    given: dict[object, bool] = {}  # frame -> was it handed nothing but inputs?
     compiled: set[CodeType] = set()
     native: set[str] = set()
     dsl: list[str] = []
 
     def watch(frame, event, argument):
         if event == "return" and frame.f_code.co_filename == file:
-            returned.append((frame.f_code, argument))
+            returned.append((frame.f_code, argument, given.pop(frame, True)))
         elif event == "call":
             name = frame.f_code.co_filename
+            if name == file and len(returned) < MOST_LOOKED_AT:
+                handed = _tensors_in(frame.f_locals.values())
+                telling = [t for t in handed if t.numel()]
+                is_told = bool(telling) or not handed
+                given[frame] = is_told and all(any(_has_values_of(t, one) for one in inputs) for t in telling)
             if name != file and not _is_in_a_file(name):
                 compiled.add(frame.f_code)
             if not dsl and any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
@@ -54,14 +67,41 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         result = function(*arguments)
     finally:
         sys.setprofile(previous)
-    codes = {code for code, value in returned if value is result and value is not None}
+    codes = {code for code, value, _ in returned if value is result and value is not None}
+    alone = {code for code, value, is_given in returned if code in codes and value is result and is_given}
     return result, {
         "returns": sorted(f"{code.co_name}:{code.co_firstlineno}" for code in codes),
+        "given": sorted(f"{code.co_name}:{code.co_firstlineno}" for code in alone),
         "bodies": sorted(map(_digest, codes)),
         "compiled": sorted(map(_digest, compiled)),
         "native": sorted(native),
         "dsl": dsl[0] if dsl else None,
     }
+
+
+def _tensors_in(values: Iterable) -> list:
+    torch, found, left = sys.modules.get("torch"), [], list(values)
+    while left and torch:
+        value = left.pop()
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple, dict)):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return found
+
+
+def _has_values_of(tensor, other) -> bool:
+    """Is ``tensor`` the ``other`` one, a view of it, or, as sums tell, a copy, cast or permutation of all of it?"""
+    try:
+        if tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr():
+            return True
+        if tensor.numel() != other.numel() or tensor.numel() > MOST_SUMMED:
+            return False
+        torch = sys.modules["torch"]
+        one, two = (t.detach().to(torch.complex128) for t in (tensor, other.to(tensor.dtype)))
+        return all(torch.allclose(f(one), f(two), rtol=1e-10, atol=0.0, equal_nan=True) for f in _SUMS)
+    except (RuntimeError, NotImplementedError):  # no memory of its own, as under torch.vmap; sparse
+        return False
 
 
 @functools.cache
@@ -75,8 +115,15 @@ def _digest(code: CodeType) -> str:
 
 
 def _body(code: CodeType) -> tuple:
-    constants = tuple(_body(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
-    return code.co_code, code.co_names, code.co_varnames, constants
+    """The names, variables and constants in the order of their use, and the operators between them. How an attribute is
+    called depends on whether the compiler has seen the import of the module."""
+    used = []
+    for step in dis.get_instructions(code):
+        if step.opcode in _NAMING:
+            used.append(_body(step.argval) if isinstance(step.argval, CodeType) else repr(step.argval))
+        elif step.opname.startswith(_OPERATORS):
+            used.append(f"{step.opname} {step.argval}")
+    return tuple(used)
 
 
 def _module_of(function) -> str:

@@ -323,23 +323,24 @@ def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     return cast(wide, x.dtype)
 
 
-def shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Data around 8 times their spread, below zero if some are: a maximum that starts from zero shows. Farther off,
-    sound expansions as |x|^2 - 2xy + |y|^2 would fail, too."""
-    if x.dtype.itemsize < 4 or x.numel() < DATA or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
-        return None
-    wide = x.to(torch.float64)
-    return cast(wide + 8 * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
+def around(times: float):
+    """A change that moves data to around so many times their spread, below zero if some are: a maximum that starts from
+    zero shows at 8. Farther off, sound expansions as |x|^2 - 2xy + |y|^2 would fail, too."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        is_finite = all(bool(torch.isfinite(part).all()) for part in _wide_parts(x))
+        if x.dtype.itemsize < 4 or x.numel() < DATA or not is_finite:
+            return None
+        wide = x.to(torch.float64)
+        return cast(wide + times * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
+
+    return change
 
 
 def places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
     """Indices of one element in ``rarity``, at least one."""
     count = max(1, x.numel() // rarity)
     return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
-
-
-def large_and_shifted(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    return shifted(large(x, generator), generator)
 
 
 HOSTILE = {
@@ -351,8 +352,8 @@ HOSTILE = {
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
     "a row of zeros": empty_row,
-    "values around 8 times their spread": shifted,
-    "values 37 times as large around 8 times their spread": large_and_shifted,
+    "values around 8 times their spread": around(8),
+    "values 37 times as large around 8 times their spread": lambda x, chance: around(8)(large(x, chance), chance),
 }
 
 

@@ -3,6 +3,7 @@
 import array
 import contextlib
 import itertools
+import math
 import types
 from pathlib import Path
 
@@ -75,6 +76,22 @@ def test_a_method_that_an_extension_defines_is_native_code_on_a_subclass_too(mon
     assert facts["native"] == ["array"]
 
 
+@pytest.mark.parametrize(("handed", "given"), [
+    ("x, w", True), ("x.clone(), w", True), ("x, w.T.contiguous()", True), ("x.double(), w.double()", True),
+    ("x, w + 1", False), ("x[:3], w", True), ("x.new_zeros(0), w.new_zeros(0)", False),
+])  # fmt: skip
+def test_a_helper_makes_it_all_where_it_is_handed_the_inputs_or_copies(handed, given, tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text(f"def helper(x, w):\n    return [x, w]\n\ndef kernel(x, w):\n    return helper({handed})\n")
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    _, facts = tracing.trace_call(names["kernel"], [torch.randn(4, 6), torch.randn(5, 6)], path)
+
+    assert facts["returns"] == ["helper:1", "kernel:4"]
+    assert ("helper:1" in facts["given"]) == given
+    assert "kernel:4" in facts["given"]
+
+
 def test_code_that_was_compiled_from_a_string_is_known_by_what_it_does(tmp_path):
     path = tmp_path / "kernel.py"
     path.write_text("def reference(x):\n    return sorted(x)\n")
@@ -91,6 +108,18 @@ def test_code_that_was_compiled_from_a_string_is_known_by_what_it_does(tmp_path)
     assert (len(facts["bodies"]), facts["compiled"]) == (1, [])
     assert traced("\n\ndef f(x):\n    return sorted(x)\n") == facts["bodies"]
     assert traced("def f(x):\n    return list(x)\n") not in ([], facts["bodies"])
+
+
+def test_code_is_known_though_an_import_beside_it_changes_how_its_calls_compile(tmp_path):
+    body = "def reference(x):\n    return math.floor(x * 2) + 1\n"
+    path, alone, beside, other = tmp_path / "kernel.py", {"math": math}, {}, {"math": math}
+    exec(compile(body, "<string>", "exec"), alone)
+    exec(compile("import math\n" + body, str(path), "exec"), beside)
+    exec(compile(body.replace("*", "-"), "<string>", "exec"), other)
+    wanted = tracing.trace_call(beside["reference"], [1.5], path)[1]["bodies"]
+
+    assert tracing.trace_call(alone["reference"], [1.5], path)[1]["compiled"] == wanted
+    assert tracing.trace_call(other["reference"], [1.5], path)[1]["compiled"] != wanted
 
 
 def test_the_loop_goes_on_while_results_are_the_same(tmp_path, monkeypatch):

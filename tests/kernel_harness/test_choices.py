@@ -49,3 +49,24 @@ def test_an_order_of_equal_values_is_hidden_where_the_result_does_not_hold_it():
             order = torch.topk(x, 2).indices
 
         assert is_hidden(choices.tied, [order.int() if shown == "order" else torch.tensor(shown)]) == hidden
+
+
+@pytest.mark.parametrize("free", [lambda x: torch.topk(x, 2), lambda x: x.topk(2, dim=1), torch.sort, torch.argsort])
+def test_another_order_of_equal_values_is_a_right_answer(free):
+    with Choices([], turned=True) as choices:
+        turned = free(X)
+
+    plain = free(X)
+    order, usual = (r if isinstance(r, torch.Tensor) else r.indices for r in (turned, plain))
+    assert choices.is_free
+    assert not torch.equal(order, usual)
+    assert torch.equal(X.gather(1, order), X.gather(1, usual))
+    assert isinstance(plain, torch.Tensor) or torch.equal(turned.values, plain.values)
+
+
+def test_what_is_asked_to_be_stable_is_not_turned():
+    with Choices([], turned=True) as choices:
+        order = torch.argsort(X, stable=True)
+
+    assert not choices.is_free
+    assert order.tolist() == [[3, 0, 1, 2, 4]]

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness import oracle
+from kernel_harness import oracle, values
 from kernel_harness.roundings import PinnedRoundings, Roundings
 
 pytestmark = pytest.mark.cpu
@@ -70,3 +70,16 @@ def test_of_the_draws_the_farthest_answer_of_an_integer_is_kept():
 
     for a, b in ((near, far), (far, near)):
         assert oracle._farthest(a, b, exact).tolist() == far.tolist()
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_equal_inputs_move_alike_where_that_is_asked_for(ties, tmp_path):
+    x = torch.randn(400).repeat(3)
+    source = values.Mapping(values.save([x], tmp_path / "inputs"), writable=False)
+    (moved,) = oracle._materialise(source, widen=True, move=2.0**-24, ties=ties)
+
+    assert bool(((moved - x).abs() <= 2.0**-24 * x.double().abs()).all())
+    assert torch.equal(moved[:400], moved[400:800]) == ties
+    assert ((moved[:400] / x[:400].double() - 1) * 2**24).unique().numel() > 390
+    (again,) = oracle._materialise(source, widen=True, move=2.0**-24, ties=ties)
+    assert not torch.equal(moved, again)

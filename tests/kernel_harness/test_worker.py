@@ -30,6 +30,25 @@ def role(tmp_path, monkeypatch):
     return start
 
 
+def test_pytorch_makes_its_first_exp_of_one_number(role):
+    """The first one of many threads is wrong at times."""
+    body = """
+    import torch
+    real, sizes = torch.Tensor.exp, []
+
+    def exp(self):
+        sizes.append(self.numel())
+        return real(self)
+
+    torch.Tensor.exp = exp
+    HANDLERS = {'exp': lambda: {'before': list(sizes)}}
+    """
+    with role(body) as child:
+        child.send("exp")
+
+        assert child.receive(60)["before"] == [1]
+
+
 def test_answers_requests_in_order(role):
     with role("HANDLERS = {'double': lambda x: {'y': 2 * x}}") as child:
         child.send("double", x=1)

@@ -1,9 +1,10 @@
 """A recurrence by a scan of pairs (gate, value), joined two at a time: right for every gate, those near one, too.
 
-catalogue: D4
+catalogue: tricky because its sums are made in another order, and gates near one keep them all
 seen at: parallel scans of state-space models
 expect: PASS
 needs: cpu
+check: values
 """
 
 import torch

@@ -1,9 +1,10 @@
 """A causal window average over windows of whole groups of eight, others are refused.
 
-catalogue: D2
+catalogue: tricky because it refuses other windows
 seen at: kernels whose argument has a granularity
 expect: PASS
 needs: cpu
+check: other-values
 """
 
 import torch
