@@ -21,9 +21,8 @@ The root mean square of the whole error obeys the same rule with 32 in place of 
 intermediates in the output's format: 64 becomes the two roundings of that format. What the algorithm decides (S; in
 float32 all of the bound) may then be eight times as large, for other intermediates than the reference's. Small elements
 must not hide behind the largest of their row either: few may lose all their digits where neither the reference nor
-conditioning does. Nor is it an error there to be off by what float64 rounds away of the largest input: a reference may
-be exact where its answer vanishes, in the tail of a GELU, say. NaN, +inf and -inf must be where the reference has them;
-integers and booleans are exact. Everything works on chunks: memory stays bounded.
+conditioning does; what float64 rounds away of the largest input (vanishing) is none. NaN, +inf and -inf must be where the
+reference has them; integers and booleans are exact. Everything works on chunks: memory stays bounded.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
-FLOAT64_ROUNDING = 2.0**-53
 NOISE = 2.0**-48  # of a row: what a reference in float64 leaves of a zero
 LOST_SHARE = {1e-6: 1 / 64, 1.0: 1 / 8}  # share of elements that may be lost, by the spacing of their format
 FILE_TOLERANCE_CEILING = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}
@@ -118,7 +116,7 @@ class Expected:
     terms: float = 1.0  # elements of the inputs per element of the output
     length: int = 0  # products that tensor cores may add for an element (contraction.py)
     is_float8: bool = False  # of float8 numbers
-    largest: float = 0.0  # magnitude among the inputs, of values that no file meant
+    vanishing: float = 0.0  # what is nothing beside the inputs, of values that no file meant
 
 
 def compare(
@@ -235,8 +233,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     for start, chunk in _chunks(lines, device, step):
         scale.add(start, *(c.to(torch.float64) for c in chunk[1:]))
     scale.finish()
-    tiny = HALF_TINY if dtype is torch.float16 else torch.finfo(dtype).tiny
-    tiny = max(tiny, FLOAT64_ROUNDING * expected.largest)
+    tiny = max(HALF_TINY if dtype is torch.float16 else torch.finfo(dtype).tiny, expected.vanishing)
 
     def judged():
         for start, chunk in _chunks(lines, device, step):

@@ -18,6 +18,7 @@ from .values import Bundle
 NULL_LIMIT_ELEMENTS = 1 << 22
 GPU_COMPARE_ELEMENTS = 1 << 20
 TELLING_INTEGERS = 8
+FLOAT64_ROUNDING = 2.0**-53
 FEW_WRONG, SHARE_TIPPED = 2, 1e-3  # elements that a rounding of the reference may have decided
 INDEX_DTYPES = (torch.int64, torch.int32, torch.int16, torch.uint8)
 REFUSALS = ("ValueError", "AssertionError", "NotImplementedError", "LinAlgError", "_LinAlgError")
@@ -297,7 +298,7 @@ class CaseJudge:
         native = expected["native"]
         anchors = {kind: matching(expected[kind], native) for kind in ("golden", "moved")}
         nodes = [node for _, node in values.tensors_of(expected["bundle"].tree)]
-        largest = values.largest(expected["bundle"]) if self.conditioned else 0.0
+        vanishing = FLOAT64_ROUNDING * values.largest(expected["bundle"]) if self.conditioned else 0.0
         outcomes = []
         kernel_tree = result.bundle.tree["items"]
         for part in ("result", "mutated"):
@@ -312,7 +313,7 @@ class CaseJudge:
                     continue
                 tensors = {kind: part_of(mapping, part, path) if mapping else None for kind, mapping in anchors.items()}
                 sizes = contraction.sizes(nodes, math.prod(node["shape"]))
-                target = Expected(part_of(native, part, path), **tensors, **sizes, largest=largest)
+                target = Expected(part_of(native, part, path), **tensors, **sizes, vanishing=vanishing)
                 name = path if part == "result" else f"input {path} after the call"
                 y = values.rebuild(got[path], result.bytes_of)
                 if tipped:
