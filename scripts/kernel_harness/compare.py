@@ -21,8 +21,8 @@ The root mean square of the whole error obeys the same rule with 32 in place of 
 intermediates in the output's format: 64 becomes the two roundings of that format. What the algorithm decides (S; in
 float32 all of the bound) may then be eight times as large, for other intermediates than the reference's. Small elements
 must not hide behind the largest of their row either: few may lose all their digits where neither the reference nor
-conditioning does; what float64 rounds away of the largest input (vanishing) is none. NaN, +inf and -inf must be where the
-reference has them; integers and booleans are exact. Everything works on chunks: memory stays bounded.
+conditioning does; what float64 rounds away of the largest input (vanishing) is none. NaN, +inf and -inf must be where
+the reference has them; integers and booleans are exact. Everything works on chunks: memory stays bounded.
 """
 
 from __future__ import annotations

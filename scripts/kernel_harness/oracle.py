@@ -26,7 +26,7 @@ GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged aga
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
 DRAWS = 3  # runs with moved intermediate values
 TIED_BITS, SPREADING = 20, 0x1E3779B97F4A7C15  # equal values find the same of 2^20 chances
-TIPPED_DRAWS, TIPPED_UNIT = 16, 2.0**-21  # as many as show a coin's both sides; a long sum errs by several roundings
+TIPPED_DRAWS, TIPPED_UNIT = 32, 2.0**-21  # one side may come in one of six; a long sum errs by several roundings
 FLOAT32_ROUNDING, FLOAT64_ROUNDING = 2.0**-24, 2.0**-52  # half and one spacing: below that nothing moves
 
 _file: KernelFile | None = None
