@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         raise cli.UsageError(f"-o {options.output} cannot be a folder: {error.strerror}") from None
     work = runner.Runner(options.agent, options.output, options.max_calls, _host(options.ray),
-                         lambda text: print(text, file=sys.stderr, flush=True), options.minutes)  # fmt: skip
+                         _say, options.minutes)  # fmt: skip
     try:
         missing = [run.path for run in work.run_all(runs, options.jobs)]
     except (BlockingIOError, hosts.NoAgent) as error:
@@ -76,6 +76,11 @@ def main(argv: list[str] | None = None) -> int:
     if missing:
         print(f"{len(missing)} runs were not made; raise --max-calls to make them", file=sys.stderr)
     return 6 if missing else 0
+
+
+def _say(text: str) -> None:
+    """A whole line at once: print() writes its end apart, and runs that speak at the same time would share a line."""
+    sys.stderr.write(f"{text}\n")
 
 
 def _host(address: str | None) -> hosts.ThisMachine | hosts.Cluster:
