@@ -103,7 +103,7 @@ class Runner:
 
     def _graded(self, run: Run, place: Path) -> bool:
         if (place / "grading.json").exists():
-            self.say(f"{run.path}: graded")
+            self.say(f"{run.path}: done before")
             return True
         if not (place / "timing.json").exists():
             return False

@@ -26,9 +26,13 @@ def errors_in(folder: Path) -> list[str]:
     """What the validators say of the skill in ``folder``; empty when it is valid."""
     skills_ref = pytest.importorskip("skills_ref", reason="skills-ref needs Python 3.11")
     found = list(skills_ref.validate(folder))
-    head = (folder / "SKILL.md").read_text(encoding="utf-8").split("---\n")[1:2]
-    if not found and any(mark in yaml.safe_load(head[0])["description"] for mark in "<>"):
+    if found:
+        return found
+    fields = yaml.safe_load((folder / "SKILL.md").read_text(encoding="utf-8").split("---\n")[1])
+    if any(mark in fields["description"] for mark in "<>"):
         found.append("description has an angle bracket")
+    if not all(isinstance(value, str) for value in fields.get("metadata", {}).values()):
+        found.append("metadata maps strings to strings: quote the version")
     return found
 
 
@@ -50,9 +54,11 @@ def test_the_skill_is_valid_in_a_folder_of_its_name(tmp_path):
 @pytest.mark.parametrize(("old", "new", "word"), [
     ("---\nname:", "name:", "frontmatter"),
     ("license:", "version: 1\nlicense:", "Unexpected fields"),
+    (f"name: {NAME}", "name: Cute_DSL", "must be lowercase"),
     (f"name: {NAME}", "name: other", "must match skill name"),
     ("Write, verify", "Write <b>, verify", "angle bracket"),
     ("Write, verify", "x" * 1024, "exceeds 1024"),
+    ('version: "', 'build: 1\n  version: "', "quote the version"),
     ("license: Apache-2.0", "license: [a, b]", "Invalid YAML"),
 ])  # fmt: skip
 def test_each_rule_has_teeth(old, new, word, tmp_path):

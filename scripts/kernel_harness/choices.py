@@ -50,8 +50,9 @@ class Choices(TorchFunctionMode):
             return result
         self.is_free = True
         is_pair = not isinstance(result, torch.Tensor)
-        if self.turned and args and call[0].dim():
-            again = function(call[0].flip(call[1]), *args[1:], **kwargs)
+        if self.turned and call[0].dim():
+            flipped = call[0].flip(call[1])
+            again = function(flipped, *args[1:], **kwargs) if args else function(**{**kwargs, "input": flipped})
             order = call[0].shape[call[1]] - 1 - (again[1] if is_pair else again)
             return type(result)((again[0], order)) if is_pair else order
         order = result[1] if is_pair else result

@@ -35,8 +35,9 @@ class HostileTrials(RuleBreakers):
             for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
                 label, change = f"input {index} its {what} value throughout", variations.throughout(pick)
                 self._hostile_trial(first, label, change, decisive=True, only={index})
-            label, says = f"input {index} around 4096 times its spread, as no answer tells", {"only": {index}}
-            self._hostile_trial(first, label, variations.around(4096), True, **says, counts=self._is_as_before)
+            label = f"input {index} around 4096 times its spread, which changes no answer"
+            change, counts = variations.around(4096), self._is_as_before
+            self._hostile_trial(first, label, change, decisive=True, only={index}, counts=counts)
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(

@@ -40,7 +40,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
     dsl: list[str] = []
 
     def watch(frame, event, argument):
-        if event == "return" and frame.f_code.co_filename == file:
+        if event == "return" and frame.f_code.co_filename == file:  # one that was not looked at counts as given
             returned.append((frame.f_code, argument, given.pop(frame, True)))
         elif event == "call":
             name = frame.f_code.co_filename

@@ -24,7 +24,7 @@ RARE_BYTES = 2**23  # of inputs, of which many are drawn
 SINGLE_BYTES, SINGLES, SINGLES_ON_GPU = 2**18, 48, 16  # of inputs, whose elements change one at a time; calls
 MORE_TEETH = 8  # draws
 MOST_UNMOVED = 6  # results that stay, of which the reference is asked
-PART = 1 / 8  # share of elements
+PART = 1 / 8  # share of elements; fewer may be right by chance
 MISREAD = 1 / 12  # share of elements; one nibble of sixteen is read wrongly
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
@@ -278,14 +278,12 @@ class ValueTrials(HostileTrials):
             is_taken = is_finite and as_finite(expected, self.base) and (not breaker.zeros or self._has_zeros(expected))
             if not is_taken or not self._failed_quietly(after, expected):
                 return ""
-            if (
-                (breaker.nearly and not self._nearly_right(after, expected))
-                or (breaker.partly and not self._is_partly_right(after, expected))
-            ) or (
-                breaker.slip
-                and not self._is_slip(after, expected)
-                and not (breaker.codes and self._is_mostly_right(after, expected))
-            ):
+            if breaker.nearly and not self._nearly_right(after, expected):
+                return ""
+            if breaker.partly and not self._is_partly_right(after, expected):
+                return ""
+            is_misread = breaker.codes and self._is_mostly_right(after, expected)
+            if breaker.slip and not is_misread and not self._is_slip(after, expected):
                 return ""
             return self._worst(after, expected)
         except ContractError:

@@ -325,7 +325,7 @@ def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
 
 def around(times: float):
     """A change that moves data to around so many times their spread, below zero if some are: a maximum that starts from
-    zero shows at 8. Farther off, sound expansions as |x|^2 - 2xy + |y|^2 would fail, too."""
+    zero shows at 8. Farther off sound expansions as |x|^2 - 2xy + |y|^2 fail, too, unless no answer changes there."""
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         is_finite = all(bool(torch.isfinite(part).all()) for part in _wide_parts(x))

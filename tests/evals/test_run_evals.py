@@ -112,7 +112,7 @@ def test_the_same_command_again_calls_nobody(agent, tmp_path):
     code, _, stderr = run(agent(), out, "--with-skill")
 
     assert code == 0
-    assert "decide-fft/with_skill/1: graded" in stderr
+    assert "decide-fft/with_skill/1: done before" in stderr
     assert len(calls(tmp_path)) == 1
     assert (out / "runs/decide-fft/with_skill/1/grading.json").stat().st_mtime_ns == before
 
