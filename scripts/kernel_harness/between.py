@@ -1,7 +1,8 @@
 """Sizes between those of a file's cases, which no case has: arguments of get_inputs (standard library only).
 
 A file that shows several sizes of an argument says that it takes sizes, and not those alone. What all its sizes have in
-common (a divisor; being powers of two; two arguments that are always equal) the new ones have, too.
+common (a divisor; being powers of two; two arguments that are always equal, or one never above the other, as lengths
+and the capacity that holds them) the new ones have, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise, permutations
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 SMALL = 5  # elements; from there on a size is like its neighbours
 WIDE = 8  # between neighbouring sizes of the cases
+MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
 
@@ -23,7 +25,7 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     each, then one in the middle of the widest gap, then those that make two sizes equal that no case has equal,
     last one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
     smallest."""
-    numbers = [_numbers(case) for case in cases]
+    numbers, orders = [_numbers(case) for case in cases], _orders(cases)
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
     for place in shared:
@@ -34,8 +36,10 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
-            found += [(_named(places, size), _with(case, places, size), case) for size, case in rows[:1]]
-    return found + [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
+            made = [(_named(places, size), _with(case, places, size), case) for size, case in rows]
+            found += [row for row in made if _keeps(orders, row[1])][:1]
+    found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
+    return [row for row in found if _keeps(orders, row[1])]
 
 
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
@@ -103,6 +107,25 @@ def _small_size(sizes: set[int]) -> int | None:
     known = sorted(size for size in sizes if size > 0)
     small = min(known, default=0) + math.gcd(*sizes)
     return small if small < SMALL and small not in sizes and known and _lies_between(small, set(known)) else None
+
+
+def _orders(cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:
+    """The pairs of numbers of which the first is above the second in no case."""
+    sizes = [_compared(case) for case in cases]
+    shared = [place for place in sizes[0] if all(place in case for case in sizes)] if sizes else []
+    return [pair for pair in permutations(shared, 2) if all(case[pair[0]] <= case[pair[1]] for case in sizes)]
+
+
+def _keeps(orders: Sequence[tuple[Place, Place]], case: Mapping) -> bool:
+    sizes = _compared(case)
+    return all(sizes[low] <= sizes[high] for low, high in orders)
+
+
+def _compared(case: Mapping) -> dict[Place, int]:
+    """The numbers of a case that may be ordered among one another: also the largest of each sequence."""
+    sequences = {name: value for name, value in case.items() if isinstance(value, (tuple, list)) and value}
+    found = {p: n for p, n in _numbers(case).items() if p[1] is None or len(case[p[0]]) <= MANY}
+    return found | {(name, -1): max(v) for name, v in sequences.items() if all(type(n) is int for n in v)}
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:

@@ -56,6 +56,22 @@ def test_two_sizes_become_equal_that_no_case_has_equal():
     assert not any(k["m"] == k["n"] for _, k in made({"m": 8, "n": 8}, {"m": 100, "n": 30}, {"m": 50, "n": 5}))
 
 
+def test_what_holds_the_lengths_stays_large_enough():
+    cases = ({"lengths": (70, 0, 1), "capacity": 80, "dim": 64}, {"lengths": (290,), "capacity": 290, "dim": 128},
+             {"lengths": (1000, 64), "capacity": 1024, "dim": 128})  # fmt: skip
+    found = made(*cases)
+
+    assert all(max(k["lengths"]) <= k["capacity"] for _, k in found)
+    assert {"capacity=1022", "lengths[0]=990"} <= {what for what, _ in found}
+
+
+def test_a_list_of_many_lengths_is_held_by_its_largest():
+    found = made({"lengths": tuple(range(150)), "capacity": 160}, {"lengths": tuple(range(20)), "capacity": 24})
+
+    assert [k["capacity"] for _, k in found if k["capacity"] not in (160, 24)] == [152, 152, 128]
+    assert all(max(k["lengths"]) <= k["capacity"] for _, k in found)
+
+
 def test_sizes_become_equal_within_what_theirs_have_in_common():
     divisible = made({"m": 7, "n": 16}, {"m": 31, "n": 48}, {"m": 40, "n": 128})
     powers = made({"m": 48, "n": 16}, {"m": 20, "n": 64}, {"m": 99, "n": 512})
