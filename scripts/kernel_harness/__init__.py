@@ -8,6 +8,7 @@
     report         one document -> table | plain | json; the only module that imports rich
 
     worker, child, neutral   processes with a time limit, and without a name; the whole process tree is killed
+    bytecode       of installed packages, kept where Python keeps none
     values         tensors and scalars to files and back, byte for byte                              torch
     oracle         role: get_inputs and reference_fn only                                            torch
     candidate      role: kernel_fn only; with outputs, poison, fingerprint, census, tracing          torch

@@ -19,6 +19,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+from . import bytecode
+
 PR_SET_PDEATHSIG = 1
 TIMED = ("contender",)  # roles whose threads wait as they do in a user's process
 
@@ -30,12 +32,12 @@ def main(scripts: str, role: str, requests: int, answers: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)   # none outlives the judge
     os.set_inheritable(requests, False)
     os.set_inheritable(answers, False)
-    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
-    sys.dont_write_bytecode = True
     read, answer = _reader(requests), _answerer(answers, _read_exactly(os.read, requests, 32))
     gc.disable()   # there is no garbage in what PyTorch's import makes, and looking for it takes time
-    with contextlib.nullcontext() if role in TIMED else yielding_threads():
+    with bytecode.kept(), contextlib.nullcontext() if role in TIMED else yielding_threads():
         handlers = importlib.import_module(f"kernel_harness.{role}").HANDLERS
+    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # beside kernel files
+    sys.dont_write_bytecode = True
     _begin_with_one_thread()
     gc.freeze()    # and what was imported is no garbage later
     gc.enable()

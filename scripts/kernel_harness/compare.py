@@ -253,21 +253,19 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
             lost = ~wrong & finite & (unsure < SOUND * g.abs()) & (error > LOST * g.abs()) & (g.abs() > tiny)
             yield start, wrong, lost, g, n, finite, same_class, error, bound
 
-    squares = torch.zeros(3, dtype=torch.float64, device=device)
-    count = lost_count = 0
+    # Read once at the end: a GPU that other processes use takes milliseconds to answer.
+    sums, largest = (torch.zeros(n, dtype=torch.float64, device=device) for n in (7, 3))
     for _, wrong, lost, g, n, finite, same_class, error, bound in judged():
-        outcome.wrong += int(wrong.sum())
-        lost_count += int(lost.sum())
-        outcome.wrong_class += int((~finite & ~same_class).sum())
-        outcome.max_error = max(outcome.max_error, error.max().item())
-        relative = torch.where(finite & (g != 0), error / g.abs().clamp_min(tiny), 0.0)
-        outcome.max_relative_error = max(outcome.max_relative_error, relative.max().item())
-        outcome.budget_used = max(outcome.budget_used, torch.where(error > 0, error / bound, 0.0).max().item())
         kept = (error, torch.where(finite, n - g, 0.0), torch.where(finite, g, 0.0))
-        squares += torch.stack([values.abs().square().sum() for values in kept])
-        count += int(finite.sum())
-    sums = (math.sqrt(value / max(count, 1)) for value in squares.tolist())
-    outcome.rms_error, outcome.rms_reference_error, outcome.rms_golden = sums
+        counts = (wrong, lost, ~finite & ~same_class, finite)
+        sums += torch.stack([t.sum() for t in counts] + [values.abs().square().sum() for values in kept])
+        relative = torch.where(finite & (g != 0), error / g.abs().clamp_min(tiny), 0.0)
+        used = torch.where(error > 0, error / bound, 0.0)
+        largest = largest.fmax(torch.stack([error.max(), relative.max(), used.max()]))
+    *numbers, outcome.max_error, outcome.max_relative_error, outcome.budget_used = torch.cat((sums, largest)).tolist()
+    outcome.wrong, lost_count, outcome.wrong_class, count = map(int, numbers[:4])
+    roots = (math.sqrt(value / max(count, 1)) for value in numbers[4:])
+    outcome.rms_error, outcome.rms_reference_error, outcome.rms_golden = roots
     if tolerance is None:
         strays = max(1, STRAYS * count) if eps > 1e-6 and count >= MANY else 0
         if outcome.wrong <= strays and outcome.budget_used <= STRAY and not outcome.wrong_class:
@@ -305,7 +303,7 @@ class _RowScale:
         self.squares = torch.zeros(rows, dtype=torch.float64, device=device)
         self.reference = torch.zeros_like(self.squares)
         self.moved = torch.zeros_like(self.squares)
-        self.moved_squares, self.count = 0.0, 0
+        self.moved_squares, self.count = torch.zeros_like(self.squares[:1]), 0
 
     def add(self, start: int, golden, native, moved) -> None:
         finite = torch.isfinite(golden) & torch.isfinite(native)
@@ -314,7 +312,7 @@ class _RowScale:
         move = torch.where(finite & torch.isfinite(moved), (moved - golden).abs(), 0.0)
         first, size = start // self.columns, max(1, golden.numel() // self.columns)
         self._take(slice(first, first + size), *(t.view(size, -1) for t in (values, error, move)))
-        self.moved_squares += move.square().sum().item()
+        self.moved_squares += move.square().sum()
         self.count += move.numel()
 
     def _take(self, rows: slice, values, error, move) -> None:
@@ -324,7 +322,7 @@ class _RowScale:
 
     def finish(self) -> None:
         self.rms = (self.squares / self.columns).sqrt()
-        self.rms_moved = math.sqrt(self.moved_squares / max(self.count, 1))
+        self.rms_moved = math.sqrt(float(self.moved_squares) / max(self.count, 1))
 
     def of(self, start: int, count: int):
         first, size = start // self.columns, max(1, count // self.columns)
@@ -392,9 +390,9 @@ def reference_deviation(native: torch.Tensor, golden: torch.Tensor, moved: torch
     step = native.numel() // DEVIATION_ELEMENTS | 1  # odd: no power of two of columns hides any
     n, g, m = (flattened(t)[::step].to(torch.float64) for t in (native, golden, golden if moved is None else moved))
     valid = torch.isfinite(n) & torch.isfinite(g) & torch.isfinite(m)
-    if not bool(valid.any()):
-        return 0.0
-    n, g, m = n[valid], g[valid], m[valid]
+    n, g, m = (torch.where(valid, t, 0.0) for t in (n, g, m))
+    count = valid.sum().clamp_min(1)
     floor = 4 * torch.finfo(native.dtype).tiny  # intermediate values of that size have lost their digits
-    far = (n - g).abs() > limit * (g.abs() + g.square().mean().sqrt()) + 1e3 * (m - g).abs().max() + floor
-    return float(far.to(torch.float64).mean())
+    rms = (g.square().sum() / count).sqrt()
+    far = (n - g).abs() > limit * (g.abs() + rms) + 1e3 * (m - g).abs().max() + floor
+    return float((far & valid).sum() / count)

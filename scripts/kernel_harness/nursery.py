@@ -24,6 +24,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import bytecode
 from .child import yielding_threads
 
 START_SECONDS = 120  # in which its imports must be over
@@ -108,7 +109,7 @@ def serve(scripts: str, folder: str, modules: Sequence[str], channel: int) -> No
     """The nursery's own side: import, then fork a worker for each message, until the judge is gone. One that ended as
     it should has ended this process first: one that was killed left its folder, gigabytes of memory at times."""
     gc.disable()  # as in child.py
-    with yielding_threads():
+    with bytecode.kept(), yielding_threads():
         for name in ("kernel_harness.candidate", "kernel_harness.oracle", *modules):
             with contextlib.suppress(ImportError):  # the kernel file's own import says it better
                 importlib.import_module(name)

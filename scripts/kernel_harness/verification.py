@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from . import lanes, startup, worker
+from . import bytecode, lanes, startup, worker
 from .child import yielding_threads
 from .cli import UsageError
 from .contract import ContractError, read_source
@@ -53,8 +53,8 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
     try:
         with contextlib.closing(worker.start_nursery(folder, startup.common_imports(settings))) as nursery:
             progress("importing PyTorch")
-            with yielding_threads():
-                from . import trials  # noqa: F401 - here, while the nursery imports it
+            with bytecode.kept(), yielding_threads():  # here, while the nursery imports it
+                from . import closing, derived_trials, device_trials, shrunk_trials, trials  # noqa: F401
 
             judge = Judge(settings, outcome, folder / "first", progress, nursery)
             with contextlib.closing(judge), contextlib.suppress(Stop):

@@ -75,6 +75,11 @@ FILES = {
         f"softmax ladder, {rung.partition('_')[0]}": (f"examples/softmax_ladder/{rung}.py", {"shape": (9, 1032)})
         for rung in ("01_naive", "02_coalesced", "03_vectors", "04_registers", "05_one_exchange", "06_cluster")
     },
+    **{
+        f"gemm ladder, {rung.partition('_')[0]}": (f"examples/gemm_ladder/{rung}.py", {"m": 264, "n": 136, "k": 200})
+        for rung in ("01_naive", "02_shared_memory", "03_tensor_cores", "04_wgmma", "05_ring", "06_producer_warp",
+                     "07_persistent")
+    },
     "softmax ladder, ring": ("examples/softmax_ladder/dead_end_tma_ring.py", {"shape": (16, 4096)}),
     "wmma": ("tests/kernel_harness/simulator/cuda_wmma.py", {}),
     "load_inline": ("tests/kernels/honest/nvcc_inline.py", {"n": 10_003}),
