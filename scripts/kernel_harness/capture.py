@@ -224,10 +224,11 @@ def _error(problem: dict, path: Path, arch: str, case: str) -> CaptureError:
         advice = compile_errors.advice(first)
         said = f"{where} does not compile: {problem['type']}: {first.strip()}{f'. {advice}' if advice else ''}"
         return CaptureError(said, ExitCode.COMPILE_ERROR, detail)
+    refuses = "If it refuses these inputs, leave the case out. " if problem["type"] == "ValueError" else ""
     return CaptureError(
-        f"{where}: {problem['stage']} raised {problem['type']}: {first.strip()}. It ran on CPU memory that "
-        "claims to be on cuda:0, with results that were never computed: run it where there is a GPU, or let it reach "
-        "its launches without looking at values",
+        f"{where}: {problem['stage']} raised {problem['type']}: {first.strip()}. {refuses}It ran on CPU memory that "
+        "claims to be on cuda:0, with results that were never computed: where it looked at values, run it where there "
+        "is a GPU, or let it reach its launches without",
         ExitCode.UNDECIDED,
         detail,
     )

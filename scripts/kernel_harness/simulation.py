@@ -74,7 +74,12 @@ def facts(device) -> dict | None:
     """Launches and findings of one call, None when nothing was simulated."""
     if device is None:
         return None
-    return {"launches": len(device.launches), "findings": [str(finding) for finding in device.findings][:20]}
+    kinds = {}
+    for finding in device.findings:
+        kinds.setdefault(finding.kind, []).append(str(finding))
+    first = [same[0] for same in kinds.values()]  # of each kind: a barrier that some threads miss explains a race
+    others = [text for same in kinds.values() for text in same[1:]]
+    return {"launches": len(device.launches), "findings": [*first, *others][:20], "kinds": len(kinds)}
 
 
 # What PyTorch says of streams, events and graphs where it was built without CUDA.

@@ -378,9 +378,8 @@ class Judge:
             self.outcome.add("state", f"kernel_fn left global state changed: {'; '.join(facts['state'][:3])}.", case)
         simulated = facts.get("simulated")
         if simulated and simulated["findings"]:
-            self.outcome.add(
-                "simulation", f"{len(simulated['findings'])} findings; first: {simulated['findings'][0]}.", case
-            )
+            found, kinds = simulated["findings"], simulated["kinds"]
+            self.outcome.add("simulation", f"{len(found)} findings: {'; '.join(found[:kinds])}.", case)
         if facts["busy_threads"] > 0.15:
             self.outcome.add(
                 "deferred",

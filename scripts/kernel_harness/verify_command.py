@@ -145,7 +145,7 @@ def verified(outcome: Outcome, seconds: float, surroundings: dict) -> Report:
 
 def _rows(outcome: Outcome) -> list[list]:
     """One row a case: how many trials it went through and the one that came closest to the bound, or broke it."""
-    rows = []
+    rows, found = [], {finding.case for finding in outcome.findings}
     for case in dict.fromkeys(c["case"] for c in outcome.comparisons):
         mine = [c for c in outcome.comparisons if c["case"] == case]
         worst_one = max(mine, key=lambda c: (not c["passed"], c["budget_used"]))
@@ -158,7 +158,7 @@ def _rows(outcome: Outcome) -> list[list]:
                 worst_one["max_error"],
                 worst_one["budget_used"],
                 worst_one["trial"] + (f", output {worst_one['path']}" if worst_one["path"] else ""),
-                all(c["passed"] for c in mine),
+                all(c["passed"] for c in mine) and case not in found,
             ]
         )
     return rows

@@ -54,6 +54,29 @@ def test_a_right_kernel_is_simulated_and_leaves_nothing_behind(first_kernel, tmp
     assert not list(here.iterdir())
 
 
+def test_a_file_that_shows_one_size_hears_what_was_not_judged(first_kernel, tmp_path):
+    one, more = tmp_path / "one.py", tmp_path / "more.py"
+    one.write_text(changed(first_kernel, {r"n=1 << 20": "n=1024", r"TEST_CASES = .*": ""}))
+    more.write_text(changed(first_kernel, {r"n=1 << 20": "n=1024", r"TEST_CASES = .*": 'TEST_CASES = {"odd": {"n": 9}}'}))
+
+    notes = ["one case: no other size" in verify(file).stdout for file in (one, more)]
+
+    assert notes == [True, False]
+
+
+def test_a_barrier_that_some_threads_miss_is_named_beside_the_race(tmp_path):
+    """The repair task's file: below 128 columns the barrier is reached by a part of the threads."""
+    path = tmp_path / "hangs.py"
+    source = (ROOT / "evals/tasks/repair-hang/workspace/kernel.py").read_text()
+    path.write_text(changed(source, {r"shape=\(4, 1000\)": "shape=(3, 100)"}))
+
+    run = verify(path)
+
+    (finding,) = [line for line in run.stdout.splitlines() if line.startswith("FINDING simulation")]
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert re.search(r"race: .* deadlock: .* 96 threads are at barrier 0, which waits for 100", finding)
+
+
 def test_the_code_for_each_target_is_judged_where_it_is_another(first_kernel, tmp_path):
     target = "str(cutlass.cutlass_dsl.CuTeDSL._get_dsl().get_arch_enum())"
     wrong = f"    if cutlass.const_expr({target} == 'sm_80'):\n        y = 3.0 * y\n    return x / (1.0"

@@ -157,6 +157,15 @@ def test_a_wrong_result_shows_place_values_and_count(kernel):
         assert part in finding
 
 
+def test_a_case_with_a_finding_is_not_ok_though_its_values_are(kernel):
+    run = verify(kernel(RELU.replace("torch.clamp_min(x, 0)", "x.clamp_min_(0).clone()")), "--level", "quick")
+    (case,) = [line for line in run.stdout.splitlines() if line.startswith("CASE")]
+
+    assert run.returncode == 1
+    assert "FINDING values" not in run.stdout
+    assert case.endswith("ok=no")
+
+
 def test_a_hang_is_killed_with_all_its_processes(kernel, tmp_path):
     marker = tmp_path / "child.pid"
     text = RELU.replace(
