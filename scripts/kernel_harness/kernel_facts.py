@@ -151,8 +151,8 @@ def scalar_notes(f: Facts, case: str) -> list[str]:
                 notes.append(
                     f"{f.label} ({f.kernel.arch}) loads input {tensor['input']} ({tensor['dtype']}{tensor['shape']}) "
                     f"one element at a time{' at ' + ', '.join(lines[:3]) if lines else ''}, although its rows are "
-                    f"16-byte aligned: {widest}-bit loads instead of 128. If a thread wants neighbours, say alignment and "
-                    "divisibility: make_fake_tensor(..., assumed_align=16) with sym_int(divisibility=...), or "
+                    f"16-byte aligned: {widest}-bit loads instead of 128. If a thread wants neighbours, say alignment "
+                    "and divisibility: make_fake_tensor(..., assumed_align=16) with sym_int(divisibility=...), or "
                     "from_dlpack(x, assumed_align=16) with mark_compact_shape_dynamic(mode=..., divisibility=...); "
                     "mark_layout_dynamic() forgets both"
                 )

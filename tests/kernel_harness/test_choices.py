@@ -52,7 +52,8 @@ def test_an_order_of_equal_values_is_hidden_where_the_result_does_not_hold_it():
 
 
 @pytest.mark.parametrize("free", [
-    lambda x: torch.topk(x, 2), lambda x: x.topk(2, dim=1), lambda x: torch.topk(input=x, k=2), torch.sort, torch.argsort,
+    lambda x: torch.topk(x, 2), lambda x: x.topk(2, dim=1), lambda x: torch.topk(input=x, k=2),
+    torch.sort, torch.argsort,
 ])  # fmt: skip
 def test_another_order_of_equal_values_is_a_right_answer(free):
     with Choices([], turned=True) as choices:

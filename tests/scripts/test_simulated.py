@@ -56,8 +56,8 @@ def test_a_right_kernel_is_simulated_and_leaves_nothing_behind(first_kernel, tmp
 
 def test_a_file_that_shows_one_size_hears_what_was_not_judged(first_kernel, tmp_path):
     one, more = tmp_path / "one.py", tmp_path / "more.py"
-    one.write_text(changed(first_kernel, {r"n=1 << 20": "n=1024", r"TEST_CASES = .*": ""}))
-    more.write_text(changed(first_kernel, {r"n=1 << 20": "n=1024", r"TEST_CASES = .*": 'TEST_CASES = {"odd": {"n": 9}}'}))
+    for file, cases in ((one, ""), (more, 'TEST_CASES = {"odd": {"n": 9}}')):
+        file.write_text(changed(first_kernel, {r"n=1 << 20": "n=1024", r"TEST_CASES = .*": cases}))
 
     notes = ["one case: no other size" in verify(file).stdout for file in (one, more)]
 
