@@ -29,6 +29,7 @@ RESOURCES = (
     "load_bytes_in_flight",
     "kernels",
 )
+LAUNCHED = ("dynamic_shared_bytes", "shared_bytes")  # what a kernel that is compiled and not launched does not have
 COMPARISONS = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -101,6 +102,8 @@ def _held(arch: str, fact: str, rule: Rule, found: list[tuple[str, int | None]])
     where = ", ".join(name for name, _ in found)
     if not found:
         return Finding(arch, fact, str(rule), None, None, where, "no kernel was captured")
+    if fact in LAUNCHED:
+        found = [pair for pair in found if pair[1] is not None] or found
     if any(value is None for _, value in found):
         return Finding(arch, fact, str(rule), None, None, where, UNREAD)
     if rule.is_upper_bound:

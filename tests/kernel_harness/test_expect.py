@@ -47,6 +47,14 @@ def test_upper_bounds_are_about_every_kernel_and_other_rules_about_the_first_cas
     assert (found["registers"].found, found["registers"].holds) == (90, True)
 
 
+def test_what_a_launch_decides_is_not_asked_of_kernels_that_were_not_launched():
+    facts = {"launched": {"shared_bytes": 4096, "spill_bytes": 0}, "other": {"spill_bytes": 0}}
+
+    assert check({"shared_bytes": ">0"}, facts, {"launched", "other"})["shared_bytes"].holds
+    assert check({"shared_bytes": "<=4096"}, facts, {"launched", "other"})["shared_bytes"].holds
+    assert check({"shared_bytes": ">0"}, {"other": {}}, {"other"})["shared_bytes"].holds is None
+
+
 def test_counts_add_up_over_the_kernels_of_the_first_case():
     found = check({"LDG": 5}, {"a": {"LDG": 2}, "b": {"LDG": 3}, "c": {"LDG": 9}}, {"a", "b"})
 

@@ -21,7 +21,7 @@ def role(tmp_path, monkeypatch):
     def start(body: str) -> worker.Worker:
         package = tmp_path / "scripts" / "kernel_harness"
         package.mkdir(parents=True)
-        for name in ("__init__", "child", "neutral"):
+        for name in ("__init__", "bytecode", "child", "neutral"):
             shutil.copy(os.path.join(scripts, "kernel_harness", f"{name}.py"), package)
         (package / "role.py").write_text(textwrap.dedent(body))
         monkeypatch.setattr(worker, "__file__", str(package / "worker.py"))

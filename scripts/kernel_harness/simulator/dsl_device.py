@@ -112,6 +112,12 @@ def active(device):
     def as_object(self):
         return lambda *args: calls.call(self, lambda function, *given: raw(function)(*given), args, {}, True)
 
+    def inner(self):
+        function = self.__dict__["_tvm_ffi_function"]
+        if calls.current is not None:  # the DSL's own calls
+            return function
+        return lambda *args: calls.call(self, lambda _, *given: function(*given), args, {}, True)
+
     def attribute(which, device_id=0):
         if int(which) not in DEVICE_ATTRIBUTES:
             raise SimulationError(f"the DSL asks for {which}, which the simulator does not know")
@@ -126,6 +132,8 @@ def active(device):
     for owner, name in ((plain, "__call__"), (plain, "run_compiled_program"), (jit_executor.JitExecutor, "__call__")):
         patch(owner, name, wrap(getattr(owner, name), False))
     patch(keywords, "__tvm_ffi_object__", as_object)
+    # No public name, and found by people who look for the fastest call.
+    patch(keywords, "_tvm_ffi_function", property(inner, lambda self, f: self.__dict__.update(_tvm_ffi_function=f)))
     try:
         yield
     finally:

@@ -1,11 +1,13 @@
-"""A kernel file that launches in every way that CuTe DSL offers without TVM FFI: called, compiled, on a stream.
+"""A kernel file that launches in every way that CuTe DSL offers: called, compiled, on a stream, and by TVM FFI's bare
+function with addresses for tensors.
 
-The last launch writes a workspace that is kept by the stream, on a side stream that the current one waits for.
+The launch before the last writes a workspace that is kept by the stream, on a side stream that the current one waits for.
 """
 
 import cuda.bindings.driver as cuda
 import cutlass.cute as cute
 import torch
+from cutlass import Float32, Int32, Int64
 from cutlass.cute.runtime import from_dlpack
 
 WORKSPACES = {}
@@ -30,16 +32,23 @@ def host_on_stream(mA: cute.Tensor, mB: cute.Tensor, stream: cuda.CUstream):
     kernel(mA, mB).launch(grid=(cute.ceil_div(mA.shape[0], 128), 1, 1), block=(128, 1, 1), stream=stream)
 
 
+@cute.jit
+def host_by_address(a: Int64, b: Int64, n: Int32):
+    pointers = (cute.make_ptr(Float32, x, cute.AddressSpace.gmem, assumed_align=4) for x in (a, b))
+    mA, mB = (cute.make_tensor(pointer, cute.make_layout((n,))) for pointer in pointers)
+    kernel(mA, mB).launch(grid=(cute.ceil_div(n, 128), 1, 1), block=(128, 1, 1))
+
+
 def get_inputs(n=1000, device="cuda"):
     return [torch.randn(n, device=device)]
 
 
 def reference_fn(x):
-    return x * 3, x * 3, x * 3
+    return x * 3, x * 3, x * 3, x * 3
 
 
 def kernel_fn(x):
-    called, compiled = (torch.empty_like(x) for _ in range(2))
+    called, compiled, addressed = (torch.empty_like(x) for _ in range(3))
     current, side = torch.cuda.current_stream(), torch.cuda.Stream()
     streamed = WORKSPACES.setdefault((current, x.shape), torch.empty_like(x))
     host(from_dlpack(x), from_dlpack(called))
@@ -57,4 +66,6 @@ def kernel_fn(x):
     end.synchronize()
     assert start.elapsed_time(end) > 0
     assert WORKSPACES.keys() == {(torch.cuda.current_stream(), x.shape)}
-    return called, compiled, streamed.clone()
+    by_address = cute.compile(host_by_address, Int64(0), Int64(0), Int32(0), options="--enable-tvm-ffi")
+    by_address._tvm_ffi_function(x.data_ptr(), addressed.data_ptr(), len(x))
+    return called, compiled, streamed.clone(), addressed
