@@ -42,6 +42,15 @@ def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     return [row for row in found if _keeps(orders, row[1])]
 
 
+def volume(case: Mapping) -> int:
+    """The product of its sizes, of a list of many their sum: what most get_inputs make has no more elements."""
+    factors = []
+    for value in case.values():
+        sizes = [n for n in (value if isinstance(value, (tuple, list)) else (value,)) if type(n) is int and n > 0]
+        factors.append(sum(sizes) if len(sizes) > MANY else math.prod(sizes))
+    return math.prod(factors)
+
+
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
     chosen = [(choose(set(sizes)), places) for sizes, places in tied.items()]
     made = ((size, places, case) for size, places in chosen if size is not None for case in cases)

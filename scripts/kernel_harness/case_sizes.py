@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from . import shrinking
-from .between import between
+from .between import between, volume
 from .contract import KernelFile
 from .outputs import leaves
 
@@ -40,7 +40,10 @@ def add_between(file: KernelFile, limit: int) -> dict:
     groups of the same size beside different others."""
     given = [{**_default_sizes(file), **case} for case in file.cases.values()]
     groups: dict[str, list[str]] = {}
+    most = max([limit, *map(volume, given)])
     for changed, keywords, before in between(given):
+        if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
+            continue
         try:
             size, old = _bytes_with(file, keywords), _bytes_with(file, before)
         except Exception:  # whatever get_inputs raises: these values do not fit together

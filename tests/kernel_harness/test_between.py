@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.between import between
+from kernel_harness.between import between, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -98,3 +98,9 @@ def test_the_size_after_the_smallest():
     assert {"n": 2} in [keywords for _, keywords in made({"n": 37}, {"n": 1}, {"n": 9})]
     larger = made({"n": 9}, {"n": 90}, {"n": 30}, {"n": 31})
     assert {"n": 10} not in [keywords for _, keywords in larger], "it is like its neighbours"
+
+
+def test_the_volume_of_a_case_is_what_its_largest_tensor_may_have():
+    assert volume({"shape": (30, 50), "dim": 4, "dtype": None, "is_on": True}) == 6000
+    assert volume({"lengths": tuple(range(150)), "capacity": 160}) == sum(range(150)) * 160
+    assert volume({"n": 0, "m": 7}) == 7
