@@ -114,9 +114,13 @@ def active(device):
 
     def inner(self):
         function = self.__dict__["_tvm_ffi_function"]
-        if calls.current is not None:  # the DSL's own calls
-            return function
-        return lambda *args: calls.call(self, lambda _, *given: function(*given), args, {}, True)
+
+        def bare(*args):
+            if calls.current is not None:  # within a call that is known
+                return function(*args)
+            return calls.call(self, lambda _, *given: function(*given), args, {}, True)
+
+        return function and bare
 
     def attribute(which, device_id=0):
         if int(which) not in DEVICE_ATTRIBUTES:

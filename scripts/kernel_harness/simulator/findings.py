@@ -29,6 +29,7 @@ KINDS = (
     "trap",
     "illegal-launch",
     "illegal-operand",
+    "swizzle-mismatch",
     "cluster-lifetime",
     "early-dependent",
 )

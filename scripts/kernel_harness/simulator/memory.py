@@ -47,6 +47,7 @@ class Buffer:
         self.read_only, self.is_global = read_only, False
         self.marks = None  # mask of the bytes that this launch writes, where somebody wants to know
         self.pending = None  # mask of the bytes that launches write which may still run
+        self.swizzles = None  # of each 16 bytes that a tensor copy was the last to write: 1 + its swizzle / 32; else 0
 
     def __len__(self):
         return len(self.data)
@@ -76,6 +77,22 @@ class Buffer:
             if mask is not None:
                 words, where = _words(mask, offsets, rows.shape[1])
                 words[where] = _ALL_TRUE[words.itemsize]
+        if self.swizzles is not None:
+            self.swizzles[offsets >> 4] = 0
+
+    def lay(self, offsets, swizzle):
+        """Note that a tensor copy wrote there, with a swizzle of so many bytes or 0."""
+        if self.swizzles is None:
+            self.swizzles = np.zeros(len(self.data) // 16 + 1, dtype=np.uint8)
+        self.swizzles[offsets >> 4] = 1 + swizzle // 32
+
+    def laid_otherwise(self, offsets, swizzle):
+        """The swizzle of a tensor copy that wrote there with another one than this, or None."""
+        if self.swizzles is None:
+            return None
+        found = self.swizzles[offsets >> 4]
+        others = found[(found > 0) & (found != 1 + swizzle // 32)]
+        return 32 * (int(others[0]) - 1) if len(others) else None
 
     def unwritten(self, offsets, nbytes):
         """Which of the accesses read a byte that nobody wrote."""

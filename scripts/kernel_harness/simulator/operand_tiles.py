@@ -84,6 +84,11 @@ def read_tile(machine, lane, rank, descriptor, shape, kind, transposed, what, pr
     data, offsets = read_chunks(machine, lane, rank, chunks, what)
     if data is None:
         return np.zeros((rows, k)), offsets
+    width = swizzle_width(descriptor)
+    if (laid := machine.shared.buffer.laid_otherwise(offsets, width)) is not None:
+        names = [f"a swizzle of {n} bytes" if n else "no swizzle" for n in (width, laid)]
+        message = f"{what} reads an operand with {names[0]} that a tensor copy wrote with {names[1]}"
+        machine.find("swizzle-mismatch", message, int(lane))
     if kind == PACKED:
         return nm.PADDED_VALUES["e2m1"][np.stack([data & 15, data >> 4], axis=-1).reshape(rows, k)], offsets
     if kind in nm.PADDED_VALUES:

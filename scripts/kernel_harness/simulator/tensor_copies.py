@@ -255,6 +255,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, p
         if (offsets < 0).any():
             continue
         machine.shared.buffer.scatter(offsets, data)
+        machine.shared.buffer.lay(offsets, tensor_map.swizzle)
         machine.barriers.overwritten(offsets[:1], data.size) if not tensor_map.swizzle else None
 
         def clock(column, offsets=offsets):

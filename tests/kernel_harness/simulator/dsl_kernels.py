@@ -225,7 +225,7 @@ def mma_kernel(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.C
     ldmatrix = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), Float16)
     copyA, copyB = cute.make_tiled_copy_A(ldmatrix, mma), cute.make_tiled_copy_B(ldmatrix, mma)
     for k in cutlass.range(gA.shape[2], unroll=1):
-        cute.copy(atom, copy.partition_S(gA)[None, None, None, k], copy.partition_D(sA))
+        cute.copy(atom, copy.partition_S(gA)[None, None, None, k], copy.partition_D(sA))  # FOUND reuse
         cute.copy(atom, copy.partition_S(gB)[None, None, None, k], copy.partition_D(sB))
         cute.arch.cp_async_commit_group()
         if const_expr(bug != "wait"):
@@ -295,11 +295,11 @@ def wgmma_kernel(
             cute.gemm(tiled, acc, tCrA[None, None, kb, 0], tCrB[None, None, kb, 0], acc)  # FOUND fence
             tiled.set(warpgroup.Field.ACCUMULATE, True)
         warpgroup.commit_group()
-        if const_expr(bug != "wait"):
+        if const_expr(bug != "unawaited"):
             warpgroup.wait_group(0)
         cute.arch.sync_threads()
     for i in cutlass.range_constexpr(cute.size(acc)):
-        tCgC[i] = acc[i]
+        tCgC[i] = acc[i]  # FOUND unawaited
 
 
 @cute.jit
@@ -316,6 +316,80 @@ def wgmma_host(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.C
 def wgmma(a, b, bug=None):
     out = torch.empty(a.shape[0], b.shape[0], device=a.device)
     compiled(wgmma_host, bug, (Float16, 2), (Float16, 2), (Float32, 2))(a, b, out)
+    return out
+
+
+# Tiles loaded by TMA, WGMMA --------------------------------------------------------------------------------------
+
+
+@cute.kernel
+def loaded_kernel(
+    loadA: cute.CopyAtom,
+    mA: cute.Tensor,
+    loadB: cute.CopyAtom,
+    mB: cute.Tensor,
+    mC: cute.Tensor,
+    tiled: cute.TiledMma,
+    layoutA: cute.ComposedLayout,
+    layoutB: cute.ComposedLayout,
+):
+    bM, bN, bK = WGMMA_TILE
+    thread, _, _ = cute.arch.thread_idx()
+    m, n, _ = cute.arch.block_idx()
+    smem = cutlass.memory.SmemAllocator()
+    sA = smem.allocate_tensor(Float16, layoutA.outer, 1024, swizzle=layoutA.inner)
+    sB = smem.allocate_tensor(Float16, layoutB.outer, 1024, swizzle=layoutB.inner)
+    barrier = smem.allocate_array(cutlass.Int64, 1)
+    if cute.arch.make_warp_uniform(cute.arch.warp_idx()) == 0:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_init(barrier, 1)
+        cute.arch.mbarrier_init_fence()
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, (bM + bN) * bK * 2)
+        for load, mX, sX, tile in ((loadA, mA, sA, (bM, m)), (loadB, mB, sB, (bN, n))):
+            gX = cute.local_tile(mX, (tile[0], bK), (tile[1], 0))
+            pair = cute.group_modes(sX[None, None, 0], 0, 2), cute.group_modes(gX, 0, 2)
+            to, source = cpasync.tma_partition(load, 0, cute.make_layout(1), *pair)
+            cute.copy(load, source, to, tma_bar_ptr=barrier)
+    cute.arch.sync_threads()
+    cute.arch.mbarrier_wait(barrier, 0)
+    slice_ = tiled.get_slice(thread)
+    tCrA, tCrB = tiled.make_fragment_A(slice_.partition_A(sA)), tiled.make_fragment_B(slice_.partition_B(sB))
+    tCgC = slice_.partition_C(cute.local_tile(mC, (bM, bN), (m, n)))
+    acc = cute.make_rmem_tensor(tCgC.shape, Float32)
+    tiled.set(warpgroup.Field.ACCUMULATE, False)
+    warpgroup.fence()
+    for kb in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
+        cute.gemm(tiled, acc, tCrA[None, None, kb, 0], tCrB[None, None, kb, 0], acc)  # FOUND swizzle
+        tiled.set(warpgroup.Field.ACCUMULATE, True)
+    warpgroup.commit_group()
+    warpgroup.wait_group(0)
+    for i in cutlass.range_constexpr(cute.size(acc)):
+        tCgC[i] = acc[i]
+
+
+@cute.jit
+def loaded_host(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.Constexpr, stream: cuda.CUstream):
+    bM, bN, bK = WGMMA_TILE
+    tiled = sm90.make_trivial_tiled_mma(
+        Float16, Float16, OperandMajorMode.K, OperandMajorMode.K, Float32, (1, 1, 1), tiler_mn=(64, bN)
+    )
+    row, load = cutlass.tensor_utils.LayoutEnum.ROW_MAJOR, cpasync.CopyBulkTensorTileG2SOp()
+    layouts = sm90.make_smem_layout_a(row, WGMMA_TILE, Float16, 1), sm90.make_smem_layout_b(row, WGMMA_TILE, Float16, 1)
+    places = [cute.slice_(layout, (None, None, 0)) for layout in layouts]
+    if const_expr(bug == "swizzle"):
+        places[1] = cute.make_layout((bN, bK), stride=(bK, 1))
+    (loadA, gA), (loadB, gB) = (
+        cpasync.make_tiled_tma_atom(load, mX, place, (rows, bK))
+        for mX, place, rows in zip((mA, mB), places, (bM, bN))
+    )
+    grid = (cute.ceil_div(mC.shape[0], bM), cute.ceil_div(mC.shape[1], bN), 1)
+    loaded_kernel(loadA, gA, loadB, gB, mC, tiled, *layouts).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)
+
+
+def loaded(a, b, bug=None):
+    out = torch.empty(a.shape[0], b.shape[0], device=a.device)
+    compiled(loaded_host, bug, (Float16, 2), (Float16, 2), (Float32, 2))(a, b, out)
     return out
 
 
@@ -365,6 +439,11 @@ PROGRAMS = {
     "wgmma": (
         wgmma,
         lambda: [torch.randint(-4, 5, (128, 128)).half(), torch.randint(-4, 5, (64, 128)).half()],
+        lambda a, b: a.float() @ b.float().T,
+    ),
+    "loaded": (
+        loaded,
+        lambda: [torch.randint(-4, 5, (128, 64)).half(), torch.randint(-4, 5, (64, 64)).half()],
         lambda a, b: a.float() @ b.float().T,
     ),
     "histogram": (

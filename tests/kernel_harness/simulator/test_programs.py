@@ -18,6 +18,8 @@ KINDS = {
     "count": "deadlock",
     "bytes": "deadlock",
     "fence": "missing-proxy-fence",
+    "unawaited": "accumulator-read-before-wait",
+    "swizzle": "swizzle-mismatch",
 }
 
 
@@ -56,6 +58,7 @@ def test_planted_bugs_are_found_at_their_lines(rows):
     ("templates/elementwise.py", {"shape": [10_000]}, [132]),
     ("templates/reduction.py", {"shape": [16, 4096]}, [132]),
     ("templates/gemm_sm90.py", {"m": 256, "n": 256, "k": 128}, [132]),
+    ("templates/gemm_sm80.py", {"m": 67, "n": 136, "k": 72}, [108, "sm_80"]),
     ("templates/gemm_sm90.py", {"m": 100, "n": 70, "k": 200, "c": [100, 70], "config": [[64, 64], [1, 1], 2]},
      [132]),  # sums that are sent, tiles that end inside
     ("templates/gemm_sm90.py", {"m": 100, "n": 72, "k": 72, "c": [100, 72], "config": [[64, 64]], "in_place": 2},
