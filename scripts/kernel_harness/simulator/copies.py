@@ -226,6 +226,8 @@ def write_shared(machine, lane, address, data, mbarrier_address):
     buffer = machine.shared.buffer
     buffer.data[offset : offset + len(rows)] = rows
     buffer.written[offset : offset + len(rows)] = True
+    if buffer.swizzles is not None:
+        buffer.swizzles[offset >> 4 : (offset + len(rows)) >> 4] = 0
     complete(
         machine,
         lane,
@@ -311,11 +313,15 @@ def _read_span(machine, space, name, start, index, nbytes):
     if buffer.is_global:
         machine.global_races.read(machine, buffer, offsets[:1], nbytes, index, nbytes)
         machine.lifetimes.dependent(buffer, index, offsets[:1], nbytes, "a bulk copy reads")
+        if machine.profile:
+            machine.profile.copied(machine, "read", start + np.arange(0, nbytes, 16, dtype=np.uint64), 16)
     return buffer.data[offset : offset + nbytes].copy()
 
 
 def _write_span(machine, address, data, lane):
     index, start = np.array([lane]), np.array([address], dtype=np.uint64)
+    if machine.profile:
+        machine.profile.copied(machine, "written", start + np.arange(0, len(data), 16, dtype=np.uint64), 16)
     parts, outside = machine.memory.locate(start, index, len(data))
     report_outside(machine, "global", start, index, outside, len(data), "a bulk copy writes")
     for buffer, _, offsets in parts:

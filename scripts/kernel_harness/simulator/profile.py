@@ -2,7 +2,8 @@
 
 A request is one instruction of one warp. Global memory moves sectors of 32 bytes; a request that needs more of them
 than its bytes fill is not coalesced. Shared memory has 32 banks of 4 bytes; a request takes one wavefront per distinct
-word of its busiest bank, for each group of lanes that moves 128 bytes.
+word of its busiest bank, for each group of lanes that moves 128 bytes. A bulk or tensor copy is one request of the line
+that issues it; what it does in shared memory is not counted, nor are the operands of matrix instructions.
 """
 
 import numpy as np
@@ -12,10 +13,23 @@ class Profile:
     def __init__(self):
         self.lines = {}  # (file, line, space, direction) -> {"requests", "bytes", "sectors" or "wavefronts", "ideal"}
 
-    def record(self, machine, space, direction, addresses, lanes, nbytes):
+    def _row(self, machine, space, direction):
         instruction = machine.instructions[machine.current]
         key = (*machine.program.source(instruction.location), space, direction)
-        row = self.lines.setdefault(key, {"requests": 0, "bytes": 0, "transfers": 0, "ideal": 0})
+        return self.lines.setdefault(key, {"requests": 0, "bytes": 0, "transfers": 0, "ideal": 0})
+
+    def copied(self, machine, direction, addresses, nbytes):
+        """A bulk or tensor copy between shared memory and pieces of `nbytes` in global memory."""
+        row = self._row(machine, "global", direction)
+        row["requests"] += 1
+        row["bytes"] += len(addresses) * nbytes
+        row["transfers"] += self._sectors(addresses.astype(np.uint64), np.zeros(len(addresses), dtype=np.int64), nbytes)
+        row["ideal"] += -(-len(addresses) * nbytes // 32)
+
+    def record(self, machine, space, direction, addresses, lanes, nbytes):
+        if nbytes > 16:  # a tensor map, which the hardware fetches once
+            return
+        row = self._row(machine, space, direction)
         warp = lanes // 32
         moved = len(lanes) * nbytes
         row["requests"] += len(np.unique(warp))
@@ -31,8 +45,10 @@ class Profile:
     @staticmethod
     def _sectors(addresses, warp, nbytes):
         first, last = addresses >> np.uint64(5), addresses + np.uint64(nbytes - 1) >> np.uint64(5)
-        both = np.concatenate([first, last]).astype(np.int64)
-        return len(np.unique(np.stack([np.concatenate([warp, warp]), both]), axis=1).T)
+        most = int((last - first).max()) + 1 if len(first) else 0
+        touched = [np.minimum(first + np.uint64(i), last) for i in range(most)]
+        every = np.concatenate(touched).astype(np.int64) if touched else np.zeros(0, dtype=np.int64)
+        return len(np.unique(np.stack([np.tile(warp, most), every]), axis=1).T)
 
     @staticmethod
     def _wavefronts(addresses, lane, warp, nbytes):

@@ -264,6 +264,8 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, p
 
         complete(machine, lane, signal, data.size, clock)
     counters = machine.report.counters
+    if machine.profile:
+        machine.profile.copied(machine, "read", addresses[inside], size)
     counters["global_bytes_read"] = counters.get("global_bytes_read", 0) + int(inside.sum()) * size
 
 
@@ -316,6 +318,8 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
             rows = _reduce(reduction, tensor_map.element, buffer.gather(there, size), rows)
         buffer.scatter(there, rows)
     counters = machine.report.counters
+    if machine.profile:
+        machine.profile.copied(machine, "written", addresses[inside], size)
     counters["global_bytes_written"] = counters.get("global_bytes_written", 0) + data.size
 
 

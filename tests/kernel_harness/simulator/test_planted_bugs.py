@@ -314,6 +314,17 @@ def test_tensor_copy_swizzle(swizzle):
     assert sorted(out) == list(range(THREADS))
 
 
+@pytest.mark.parametrize(("row_bytes", "sectors"), [(128, 16), (16, 4)])
+def test_a_tensor_copy_counts_the_sectors_of_its_box_and_not_its_map(row_bytes, sectors):
+    """Four rows, of a tensor whose rows are 128 bytes: of narrow boxes half of each sector is wasted."""
+    profile = Profile()
+    make = lambda out, source: TensorMap(source, 2, (row_bytes // 4, 4), (128,), (row_bytes // 4, 4)).encode()
+    run([*tensor_lines(4 * row_bytes)[:5], WAIT], params=[make], profile=profile, uninitialised_output=False)
+    rows = {line: row for (_, line, space, way), row in profile.lines.items() if (space, way) == ("global", "read")}
+
+    assert rows == {5: {"requests": 1, "bytes": 4 * row_bytes, "transfers": sectors, "ideal": row_bytes // 8}}
+
+
 def test_tensor_copy_of_a_tensor_that_is_larger_than_its_memory():
     make = lambda out, source: TensorMap(source, 2, (32, 5), (128,), (32, 5)).encode()
     expect(tensor_lines(640), "out-of-bounds", 5, ["in (512 bytes)"], params=[make])
