@@ -1,7 +1,7 @@
 """A kernel file that launches in every way that CuTe DSL offers: called, compiled, on a stream, and by TVM FFI's bare
 function with addresses for tensors.
 
-The launch before the last writes a workspace that is kept by the stream, on a side stream that the current one waits for.
+The launch on a side stream, which the current one waits for, writes a workspace that is kept by the stream.
 """
 
 import cuda.bindings.driver as cuda

@@ -381,7 +381,7 @@ def loaded_host(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, bug: cutlass.
         places[1] = cute.make_layout((bN, bK), stride=(bK, 1))
     (loadA, gA), (loadB, gB) = (
         cpasync.make_tiled_tma_atom(load, mX, place, (rows, bK))
-        for mX, place, rows in zip((mA, mB), places, (bM, bN))
+        for mX, place, rows in zip((mA, mB), places, (bM, bN), strict=True)
     )
     grid = (cute.ceil_div(mC.shape[0], bM), cute.ceil_div(mC.shape[1], bN), 1)
     loaded_kernel(loadA, gA, loadB, gB, mC, tiled, *layouts).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)
