@@ -56,6 +56,21 @@ def add_between(file: KernelFile, limit: int) -> dict:
     return {"groups": list(groups.values())}
 
 
+def modes(file: KernelFile) -> dict:
+    """What each case says beside sizes (dtype, view, flags): cases that say the same take the same paths, but for tails."""
+    parameters = inspect.signature(file.get_inputs).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    found = {}
+    for name, case in file.cases.items():
+        said = {**defaults, **case}
+        found[name] = repr(sorted((key, repr(value)) for key, value in said.items() if not _is_size(value)))
+    return {"modes": found}
+
+
+def _is_size(value) -> bool:
+    return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
+
+
 def _default_sizes(file: KernelFile) -> dict:
     parameters = inspect.signature(file.get_inputs).parameters.values()
     return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
@@ -66,4 +81,4 @@ def _bytes_with(file: KernelFile, keywords: dict) -> int:
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
-QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between)}
+QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, modes)}

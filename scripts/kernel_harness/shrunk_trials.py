@@ -1,4 +1,5 @@
-"""Cases for the simulator where those of the file are too large, or trivial: derived from them, and named as such."""
+"""Cases for the simulator where those of the file are too large, or trivial, and at full where the large ones say more
+than sizes (a dtype, a view) that no small one says: derived from them, and named as such."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from .simulation import INPUT_BYTES
 from .trials import CaseTrials
 
 TRIVIAL_BYTES = 4096  # of inputs: a file whose small cases are of one element or none is not judged by them alone
-SOURCES = 2  # how many of the file's cases are shrunk
+SOURCES = 2  # how many of the file's cases are shrunk, where the small ones say little
+MODES = 4  # how many are where they do not
 REFUSALS = ("ValueError", "AssertionError", "NotImplementedError")
 
 
@@ -26,10 +28,22 @@ def run(judge) -> None:
     """Simulate small versions of the large cases if the others say little; a note says what became of which."""
     outcome = judge.outcome
     large = list(outcome.facts.get("too_large", ()))
-    if outcome.findings or outcome.facts.get("simulated_bytes", 0) > TRIVIAL_BYTES or not large:
+    if outcome.findings or not large:
         return
-    for case in large[:SOURCES]:
+    if outcome.facts.get("simulated_bytes", 0) > TRIVIAL_BYTES:
+        chosen = _of_other_modes(judge, large)[:MODES] if judge.full else []
+    else:
+        chosen = large[:SOURCES]
+    for case in chosen:
         _simulate(judge, case)
+
+
+def _of_other_modes(judge, large: list[str]) -> list[str]:
+    """Of the large cases the first of each mode that no other case has."""
+    modes = judge.ask_oracle("modes")["modes"]
+    judged = {modes[case] for case in judge.declared["cases"] if case not in large}
+    first = {modes[case]: case for case in reversed(large)}
+    return [case for case in large if first[modes[case]] == case and modes[case] not in judged]
 
 
 def _simulate(judge, case: str) -> None:

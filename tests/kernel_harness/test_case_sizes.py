@@ -22,3 +22,14 @@ def test_sizes_that_might_take_all_memory_are_not_tried():
 
     assert max(asked) <= 2**25
     assert any(case.startswith("m=524288 beside m=524288, n=8") for group in groups for case in group)
+
+
+def test_cases_of_one_mode_differ_in_sizes_alone():
+    cases = {"default": {}, "large": {"shape": (1000, 8)}, "half": {"dtype": torch.float16}, "flag": {"causal": True},
+             "same": {"causal": True, "shape": (3, 3)}}  # fmt: skip
+    file = SimpleNamespace(get_inputs=lambda shape=(4, 4), dtype=None, causal=False: [], cases=cases)
+    modes = case_sizes.modes(file)["modes"]
+
+    assert modes["default"] == modes["large"]
+    assert modes["flag"] == modes["same"]
+    assert len(set(modes.values())) == 3

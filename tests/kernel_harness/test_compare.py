@@ -414,3 +414,18 @@ def test_what_float64_leaves_of_a_zero_is_no_lost_digit(size, passes):
 
     assert outcome.passed is passes
     assert passes or "no right digit" in outcome.causes[0]
+
+
+@pytest.mark.parametrize(("error", "passes"), [(5e-7, True), (1e-4, False)])
+def test_terms_that_the_reference_cancels_exactly_may_leave_their_rounding(error, passes):
+    """Attention's gradient with one visible key: p (dP - sum p dP) is zero, or what two sums of dP differ by."""
+    golden = torch.randn(64, 32, dtype=torch.float64)
+    golden[0] = 0.0
+    native = golden.float()
+    result = native.clone()
+    result[0, 3] = error
+    nothing, alone = Expected(0 * native, 0 * golden, 0 * golden), torch.zeros_like(native)
+    alone[0, 3] = error
+
+    assert compare("out", result, Expected(native, golden, golden.clone())).passed == passes
+    assert not compare("out", alone, nothing).passed, "where all is zero nothing cancels"
