@@ -57,7 +57,7 @@ def add_between(file: KernelFile, limit: int) -> dict:
 
 
 def modes(file: KernelFile) -> dict:
-    """What each case says beside sizes (dtype, view, flags): cases that say the same take the same paths, but for tails."""
+    """What each case says beside sizes (dtype, view, flags): cases that say the same differ in sizes alone."""
     parameters = inspect.signature(file.get_inputs).parameters.values()
     defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
     found = {}

@@ -12,6 +12,7 @@ import math
 import torch
 
 SAMPLE, CORNER, LINES = 4096, 256, 1 << 16  # elements; rows and columns; elements of whole rows
+MOST = 1 << 24  # elements that are all compared
 FEW = 4  # symbols
 CODES = 16  # that many are flags, digits or classes where none is negative
 SMALL = 2**11  # up to there whole numbers are exact in TF32, half, and most of them in bfloat16
@@ -21,8 +22,8 @@ LONG_FACTOR = {torch.float32: 0b10101010101010101, torch.float64: 0b101010101010
 
 def is_structured(x: torch.Tensor) -> bool:
     """Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows); rows that sum to one, rows or
-    columns of unit length; symmetric, triangular and diagonally dominant matrices; what is sorted, but for rows in
-    ascending order, which the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of
+    columns of unit length; symmetric, triangular and diagonally dominant matrices; what is there twice, as rotary tables
+    are and repeated heads; what is sorted, but for rows in ascending order, which the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of
     biases."""
     if x.dtype.itemsize < 2 or x.dtype.is_complex or not x.numel():
         return False
@@ -36,6 +37,8 @@ def is_structured(x: torch.Tensor) -> bool:
     if distinct < 2 or x.numel() < 4:
         return False
     if whole or (distinct <= FEW and x.numel() > 4 * FEW) or bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
+        return True
+    if _is_doubled(x):
         return True
     if x.dim() == 1:
         return bool((some.diff() <= 0).all())
@@ -79,6 +82,18 @@ def sparser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     wide = torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, 0.0, wide)
     wide[..., 0] += (wide.sum(-1) == 0).to(torch.float64)
     return (wide / wide.sum(-1, keepdim=True)).to(x.dtype)
+
+
+def _is_doubled(x: torch.Tensor) -> bool:
+    """Are the halves of a dimension equal, or neighbours in it, in twos or threes?"""
+    for dim, size in enumerate(x.shape if x.numel() <= MOST else ()):
+        if size < 2 or bool((x == x.narrow(dim, 0, 1)).all()):  # the same throughout: a value that may be any other
+            continue
+        groups = [x.unflatten(dim, (size // n, n)).unbind(dim + 1) for n in (2, 3) if size % n == 0]
+        groups += [x.chunk(2, dim)] if size % 2 == 0 else []
+        if any(all(bool((one == group[0]).all()) for one in group[1:]) for group in groups):
+            return True
+    return False
 
 
 def _is_sorted(corner: torch.Tensor) -> bool:

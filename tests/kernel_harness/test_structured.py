@@ -23,6 +23,9 @@ RULES = {
     "diagonally dominant": RANDOM + torch.diag(1 + RANDOM.abs().sum(1)),
     "descending": RANDOM.sort(dim=1, descending=True).values,
     "sorted columns": RANDOM.sort(dim=0).values,
+    "rotary table": torch.cat((RANDOM, RANDOM), -1),
+    "interleaved rotary table": RANDOM.repeat_interleave(2, -1),
+    "repeated heads": RANDOM.view(2, 4, 72).repeat_interleave(3, 1),
     "bfloat16 probabilities": RANDOM.softmax(1).to(torch.bfloat16),
 }
 FREE = {
