@@ -22,9 +22,9 @@ LONG_FACTOR = {torch.float32: 0b10101010101010101, torch.float64: 0b101010101010
 
 def is_structured(x: torch.Tensor) -> bool:
     """Whole numbers, powers of two, a handful of symbols (signs, masks, one-hot rows); rows that sum to one, rows or
-    columns of unit length; symmetric, triangular and diagonally dominant matrices; what is there twice, as rotary tables
-    are and repeated heads; what is sorted, but for rows in ascending order, which the caller keeps sorted. A constant tensor is none of these: a zero bias says nothing of
-    biases."""
+    columns of unit length; symmetric, triangular and diagonally dominant matrices; what is there twice, as in rotary
+    tables and repeated heads; what is sorted, but for rows in ascending order, which the caller keeps sorted. A
+    constant tensor is none of these: a zero bias says nothing of biases."""
     if x.dtype.itemsize < 2 or x.dtype.is_complex or not x.numel():
         return False
     some = x.reshape(-1)[:SAMPLE].to(torch.float64)
