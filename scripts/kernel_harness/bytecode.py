@@ -42,8 +42,8 @@ def _lacks_bytecode(package: str) -> bool:
 
 def _folder() -> Path | None:
     """A folder of this user's alone; its name says nothing to a kernel that looks who is calling."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "pycache"
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError, RuntimeError):  # a user without a home, too
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "pycache"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = folder.stat()
         if facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
