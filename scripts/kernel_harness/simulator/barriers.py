@@ -298,16 +298,15 @@ class Barriers:
                     f"{arrived} threads are at barrier {identifier}, which waits for {expected}; no more will come"
                 )
                 machine.find("deadlock", message, lane, pc=int(machine.pc[lane]) - 1)
-        if self.cluster_waiting.any():
-            lane = int(np.flatnonzero(self.cluster_waiting)[0])
-            machine.find(
-                "deadlock",
-                "the cluster barrier waits for threads that will not come",
-                lane,
-                None,
-                1,
-                int(machine.pc[lane]) - 1,
+        for cluster in np.unique(self.cluster_of[self.cluster_waiting]):
+            alive = (self.cluster_of == cluster) & (machine.state != EXITED)
+            lane = int(np.flatnonzero(self.cluster_waiting & alive)[0])
+            arrived, phase = int((alive & self.cluster_arrived).sum()), int(self.cluster_phase[cluster])
+            message = (
+                "the cluster barrier waits for threads that will not come: "
+                f"{arrived} of {int(alive.sum())} have arrived in phase {phase}"
             )
+            machine.find("deadlock", message, lane, pc=int(machine.pc[lane]) - 1)
         parked = machine.state == PARKED
         if parked.any():
             lane = int(np.flatnonzero(parked)[0])

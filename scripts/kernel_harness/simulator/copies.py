@@ -83,6 +83,8 @@ def _bind_cp_async(machine, instruction, mods):
         machine.clocks.pending_write(index[inside], offsets[inside], size)
         groups = machine.copy_count[index[inside]]
         machine.copies.append([index[inside], targets[inside], rows[inside], groups, offsets[inside]])
+        if machine.profile:
+            machine.profile.record(machine, "shared", "written", targets[inside], index[inside], size)
 
     return step
 
@@ -105,7 +107,7 @@ def _wait(machine, lanes, pending):
         done = lanes.mask[index] & (groups < limit[index])
         if done.any():
             machine.clocks.pending_done(index[done], offsets[done], rows.shape[1])
-            store(machine, "shared", targets[done], index[done], rows[done])
+            store(machine, "shared", targets[done], index[done], rows[done], is_profiled=False)
         if not done.all():
             kept.append([index[~done], targets[~done], rows[~done], groups[~done], offsets[~done]])
     machine.copies = kept
@@ -277,6 +279,7 @@ def _bind_bulk(machine, instruction, mods, reduces):
             if source_space == "global":
                 data = _read_span(machine, machine.memory, "global", start, index, nbytes)
                 targets = multicast_targets(machine, lane, to, mask[lane]) if multicast else [int(to)]
+                _profile_shared(machine, "written", nbytes * len(targets))
                 signals = (
                     multicast_targets(machine, lane, barrier_of(index)[0], mask[lane])
                     if multicast
@@ -288,12 +291,19 @@ def _bind_bulk(machine, instruction, mods, reduces):
             data = _read_span(machine, machine.shared, "shared", start, index, nbytes)
             offset = int(machine.shared.locate(start, index, nbytes)[0][0][2][0]) if len(data) else 0
             bulk_read(machine, lane, (np.array([offset]), nbytes))
+            _profile_shared(machine, "read", nbytes)
             if group:
                 _write_span(machine, to, data, lane)
             else:
+                _profile_shared(machine, "written", nbytes)
                 write_shared(machine, lane, to, data, barrier_of(index)[0])
 
     return step
+
+
+def _profile_shared(machine, direction, nbytes):
+    if machine.profile:
+        machine.profile.streamed(machine, direction, nbytes)
 
 
 def _read_span(machine, space, name, start, index, nbytes):

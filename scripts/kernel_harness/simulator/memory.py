@@ -52,8 +52,8 @@ class Buffer:
     def __len__(self):
         return len(self.data)
 
-    def coordinates(self, offset):
-        """Tensor coordinates of a byte offset, or None."""
+    def coordinates(self, offset, *, beyond=False):
+        """Tensor coordinates of a byte offset, or None. beyond: those that it would have if the tensor went on."""
         if self.tensor is None:
             return None
         start, shape, strides, itemsize = self.tensor
@@ -61,8 +61,8 @@ class Buffer:
         for axis in sorted(range(len(shape)), key=lambda i: -strides[i]):
             if strides[axis] > 0 and shape[axis] > 1:
                 result[axis], element = divmod(element, strides[axis])
-        inside = element == 0 and all(0 <= c < n for c, n in zip(result, shape, strict=True))
-        return tuple(result) if inside else None
+        inside = all(0 <= c < n for c, n in zip(result, shape, strict=True))
+        return tuple(result) if element == 0 and (inside or beyond) else None
 
     def gather(self, offsets, nbytes):
         """(n, nbytes) uint8 for n byte offsets."""

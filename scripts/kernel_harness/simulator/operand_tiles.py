@@ -71,6 +71,8 @@ def read_chunks(machine, lane, rank, chunks, what):
     if missing is not None:
         message = f"{what} reads {16 * int(missing.sum())} bytes of shared memory that nobody wrote"
         machine.find("uninitialised-read", message, int(lane))
+    if machine.profile:
+        machine.profile.streamed(machine, "read", 16 * len(offsets))
     return machine.shared.buffer.gather(offsets, 16).reshape(chunks.shape[0], -1), offsets
 
 

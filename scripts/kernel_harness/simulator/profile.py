@@ -3,7 +3,8 @@
 A request is one instruction of one warp. Global memory moves sectors of 32 bytes; a request that needs more of them
 than its bytes fill is not coalesced. Shared memory has 32 banks of 4 bytes; a request takes one wavefront per distinct
 word of its busiest bank, for each group of lanes that moves 128 bytes. A bulk or tensor copy is one request of the line
-that issues it; what it does in shared memory is not counted, nor are the operands of matrix instructions.
+that issues it, on each of its sides; so is an operand that a matrix instruction reads from shared memory. What these do
+there is counted as free of conflicts: 128 bytes a wavefront.
 """
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 
 class Profile:
     def __init__(self):
-        self.lines = {}  # (file, line, space, direction) -> {"requests", "bytes", "sectors" or "wavefronts", "ideal"}
+        # (file, line, space, direction) -> {"requests", "bytes", "transfers": sectors or wavefronts, "ideal": at least}
+        self.lines = {}
 
     def _row(self, machine, space, direction):
         instruction = machine.instructions[machine.current]
@@ -25,6 +27,14 @@ class Profile:
         row["bytes"] += len(addresses) * nbytes
         row["transfers"] += self._sectors(addresses.astype(np.uint64), np.zeros(len(addresses), dtype=np.int64), nbytes)
         row["ideal"] += -(-len(addresses) * nbytes // 32)
+
+    def streamed(self, machine, direction, nbytes):
+        """A bulk or tensor copy, or a matrix instruction, moves `nbytes` of shared memory."""
+        row = self._row(machine, "shared", direction)
+        row["requests"] += 1
+        row["bytes"] += nbytes
+        row["transfers"] += -(-nbytes // 128)
+        row["ideal"] += -(-nbytes // 128)
 
     def record(self, machine, space, direction, addresses, lanes, nbytes):
         if nbytes > 16:  # a tensor map, which the hardware fetches once

@@ -12,6 +12,7 @@ import numpy as np
 from . import (
     access,
     arithmetic,
+    atomics,
     carry,
     cluster_launch,
     control,
@@ -163,8 +164,8 @@ RULES = {
     "mbarrier": Rule(f"{_SYNC}: mbarrier", synchronization.bind_mbarrier),
     "fence": Rule(f"{_SYNC}: membar, fence", tensor_map_edits.or_fence(synchronization.bind_fence)),
     "membar": Rule(f"{_SYNC}: membar, fence", synchronization.bind_fence),
-    "atom": Rule(f"{_SYNC}: atom", access.bind_atom),
-    "red": Rule(f"{_SYNC}: red", access.bind_atom),
+    "atom": Rule(f"{_SYNC}: atom", atomics.bind_atom),
+    "red": Rule(f"{_SYNC}: red", atomics.bind_atom),
     "shfl": Rule(f"{_MOVE}: shfl.sync", warp.bind_shfl),
     "vote": Rule(f"{_SYNC}: vote.sync", warp.bind_vote),
     "match": Rule(f"{_SYNC}: match.sync", warp.bind_match),

@@ -266,6 +266,7 @@ def _load(machine, lane, tensor_map, coordinates, start, barrier, ranks, pair, p
     counters = machine.report.counters
     if machine.profile:
         machine.profile.copied(machine, "read", addresses[inside], size)
+        machine.profile.streamed(machine, "written", data.size * len(destinations))
     counters["global_bytes_read"] = counters.get("global_bytes_read", 0) + int(inside.sum()) * size
 
 
@@ -320,6 +321,7 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
     counters = machine.report.counters
     if machine.profile:
         machine.profile.copied(machine, "written", addresses[inside], size)
+        machine.profile.streamed(machine, "read", data.size)
     counters["global_bytes_written"] = counters.get("global_bytes_written", 0) + data.size
 
 

@@ -164,8 +164,12 @@ def bulk_kernel(load: cute.CopyAtom, mA: cute.Tensor, store: cute.CopyAtom, mB: 
         cute.arch.mbarrier_init_fence()
     cute.arch.sync_threads()
     if warp_index == 0:
-        with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(barrier, BOX[0] * BOX[1] * (4 if const_expr(bug == "bytes") else 2))
+        nbytes = BOX[0] * BOX[1] * (4 if const_expr(bug == "bytes") else 2)
+        if const_expr(bug == "elect"):
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, nbytes)  # FOUND elect
+        else:
+            with cute.arch.elect_one():
+                cute.arch.mbarrier_arrive_and_expect_tx(barrier, nbytes)
         cute.copy(load, tAgA, tAsA, tma_bar_ptr=barrier)
     if const_expr(bug != "wait"):
         cute.arch.mbarrier_wait(barrier, 0)  # FOUND count  # FOUND bytes
@@ -425,6 +429,42 @@ def histogram(a, bug=None):
     return out
 
 
+# Shared memory of the other CTA of a cluster ---------------------------------------------------------------------
+
+
+@cute.kernel
+def swap_kernel(mA: cute.Tensor, mB: cute.Tensor, bug: cutlass.Constexpr):
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    rank = cute.arch.block_idx_in_cluster()
+    smem = cutlass.memory.SmemAllocator()
+    sA = smem.allocate_tensor(Float32, cute.make_layout(THREADS), 16)
+    sA[thread] = mA[block * THREADS + thread]
+    if const_expr(bug != "barrier"):
+        cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+    sOther = cute.make_tensor(cute.arch.map_dsmem_ptr(sA.iterator, rank ^ 1), sA.layout)
+    theirs = cute.make_rmem_tensor(1, Float32)
+    cute.autovec_copy(cute.local_tile(sOther, (1,), (thread,)), theirs)
+    mB[block * THREADS + thread] = theirs[0]  # the load is compiled into its use  # FOUND barrier  # FOUND exit
+    if const_expr(bug != "exit"):
+        cute.arch.cluster_arrive()
+        cute.arch.cluster_wait()
+
+
+@cute.jit
+def swap_host(mA: cute.Tensor, mB: cute.Tensor, bug: cutlass.Constexpr, stream: cuda.CUstream):
+    swap_kernel(mA, mB, bug).launch(
+        grid=(mA.shape[0] // THREADS, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1), stream=stream
+    )
+
+
+def swap(a, bug=None):
+    out = torch.empty_like(a)
+    compiled(swap_host, bug, (Float32, 1), (Float32, 1))(a, out)
+    return out
+
+
 # (function, inputs on the CPU, reference)
 PROGRAMS = {
     "scale": (scale, lambda: [torch.randn(1000)], lambda a: a * 2 + 1),
@@ -451,4 +491,5 @@ PROGRAMS = {
         lambda: [torch.randint(0, THREADS, (1000,), dtype=torch.int32)],
         lambda a: torch.bincount(a, minlength=THREADS).int(),
     ),
+    "swap": (swap, lambda: [torch.randn(4 * THREADS)], lambda a: a.view(2, 2, THREADS).flip(1).flatten()),
 }

@@ -1,9 +1,7 @@
 # ruff: noqa: E501  PTX reads better unbroken
 """Each defect that the simulator claims to find, planted in a small kernel, next to the same kernel without it."""
 
-import group_corpus
 import kernel_harness.simulator
-import lane_corpus
 import numpy as np
 import pytest
 from kernel_harness.simulator import Profile, SimulationError, UnsupportedInstruction, machine, tensor_copies
@@ -221,13 +219,24 @@ def test_uninitialised_mbarrier():
     expect(without(BULK, 1), "barrier-misuse", 3, ["never initialised"])
 
 
+SWAP = ["st.shared.b32 [x11], t;", "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;",
+        "mov.u32 x13, %cluster_ctarank; xor.b32 x13, x13, 1; mapa.shared::cluster.u32 x12, x11, x13;",
+        "ld.shared::cluster.b32 x1, [x12];", "st.global.b32 [w3], x1;",
+        "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"]  # fmt: skip
+
+
 def test_missing_cluster_barrier():
-    (case,) = [c for c in group_corpus.cluster_cases() if c.name == "distributed shared memory"]
-    arrive = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;"
-    first, second, last = case.ptx.split(arrive)
-    assert lane_corpus.run_simulated(case)[1].clean
-    case.ptx = first + second + arrive + last
-    assert "race" in {finding.kind for finding in lane_corpus.run_simulated(case)[1].findings}
+    assert (expect_clean(SWAP, grid=2, cluster=2) == np.tile(np.arange(THREADS), 2)).all()
+    report = expect(without(SWAP, 2), "cluster-lifetime", 4, ["may not have started"], grid=2, cluster=2)
+    assert ("race", 4) in {(f.kind, f.line) for f in report.findings}
+    expect(without(SWAP, 6), "cluster-lifetime", 4, grid=2, cluster=2)
+
+
+def test_a_cluster_barrier_that_some_threads_never_reach():
+    lines = ["setp.lt.u32 q1, i, 64; @q1 bra OTHER;", SWAP[1], "OTHER: @q1 bar.sync 1, 128;"]
+    report, _ = run(lines, grid=2, cluster=2)
+    waits = [f for f in report.findings if "192 of 256 have arrived in phase 0" in f.message]
+    assert [(f.kind, f.line) for f in waits] == [("deadlock", 2)], report.findings
 
 
 # Proxies ---------------------------------------------------------------------------------------------------------
@@ -294,6 +303,27 @@ def test_bank_conflicts(stride, wavefronts):
     address = f"and.b32 x12, t, 31; mul.lo.u32 x12, x12, {stride}; add.u32 x12, x10, x12;"
     run([address, "ld.shared.b32 x1, [x12];"], profile=profile)
     assert profile.lines["kernel.py", 2, "shared", "read"]["transfers"] == wavefronts
+
+
+def test_cp_async_writes_shared_memory_at_its_own_line():
+    profile = Profile()
+    run(CP_ASYNC, profile=profile)
+    written = {line: row for (_, line, space, way), row in profile.lines.items() if (space, way) == ("shared", "written")}
+    assert written == {1: {"requests": 4, "bytes": 4 * THREADS, "transfers": 4, "ideal": 4}}
+
+
+def shared_traffic(lines, **options):
+    profile = Profile()
+    run(lines, profile=profile, **options)
+    return {(line, way): row["bytes"] for (_, line, space, way), row in profile.lines.items() if space == "shared"}
+
+
+def test_copies_and_matrix_instructions_count_what_they_move_in_shared_memory():
+    assert shared_traffic(BULK)[4, "written"] == 512
+    assert shared_traffic(BULK_STORE)[4, "read"] == 512
+    make = lambda out, source: TensorMap(source, 2, (32, 4), (128,), (32, 4)).encode()
+    assert shared_traffic(tensor_lines(512), params=[make])[5, "written"] == 512
+    assert shared_traffic(WGMMA, extra=WGMMA_EXTRA)[5, "read"] == (64 + 8) * 16 * 2
 
 
 # Tensor copies and WGMMA -----------------------------------------------------------------------------------------
@@ -385,25 +415,22 @@ def test_running_ctas_take_over_those_that_have_not_started():
     expect(without(CANCEL, 3), "race", 5, grid=6, threads=64, extra=".reg .b128 response;")
 
 
+WGMMA = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0;", "st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
+         "fence.proxy.async.shared::cta; bar.sync 0;", "wgmma.fence.sync.aligned; setp.ne.u32 q1, n, 0;",
+         "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {a0, a1, a2, a3}, w6, w6, q1, 1, 1, 0, 0;",
+         "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;", "st.global.b32 [w3], a0;"]  # fmt: skip
+WGMMA_EXTRA = ".reg .b32 a<4>; shl.b32 x12, t, 4; add.u32 x12, x10, x12; shr.u32 x13, x10, 4; cvt.u64.u32 w6, x13; or.b64 w6, w6, 68727865344;"
+
+
 def test_accumulator_read_before_wait():
-    registers = ", ".join(f"a{j}" for j in range(4))
-    lines = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0;", "st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
-             "fence.proxy.async.shared::cta; bar.sync 0;", "wgmma.fence.sync.aligned; setp.ne.u32 q1, n, 0;",
-             f"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{registers}}}, w6, w6, q1, 1, 1, 0, 0;",
-             "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;", "st.global.b32 [w3], a0;"]  # fmt: skip
-    extra = ".reg .b32 a<4>; shl.b32 x12, t, 4; add.u32 x12, x10, x12; shr.u32 x13, x10, 4; cvt.u64.u32 w6, x13; or.b64 w6, w6, 68727865344;"
-    expect_clean(lines, extra=extra)
-    expect(without(lines, 7), "accumulator-read-before-wait", 8, extra=extra)
+    expect_clean(WGMMA, extra=WGMMA_EXTRA)
+    expect(without(WGMMA, 7), "accumulator-read-before-wait", 8, extra=WGMMA_EXTRA)
 
 
 def test_wgmma_reads_what_was_not_fenced():
-    test = "fence.proxy.async.shared::cta; bar.sync 0;"
-    registers = "{a0, a1, a2, a3}"
-    lines = ["mov.b32 a0, 0; mov.b32 a1, 0; mov.b32 a2, 0; mov.b32 a3, 0; st.shared.v4.b32 [x12], {a0, a1, a2, a3}; st.shared.v4.b32 [x12+2048], {a0, a1, a2, a3};",
-             "bar.sync 0;", f"setp.ne.u32 q1, n, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {registers}, w6, w6, q1, 1, 1, 0, 0;"]  # fmt: skip
-    extra = ".reg .b32 a<4>; shl.b32 x12, t, 4; add.u32 x12, x10, x12; shr.u32 x13, x10, 4; cvt.u64.u32 w6, x13; or.b64 w6, w6, 68727865344;"
-    expect(lines, "missing-proxy-fence", 3, extra=extra)
-    expect_clean([lines[0], test, lines[2]], extra=extra)
+    lines = [" ".join(WGMMA[:2]), "bar.sync 0;", " ".join(WGMMA[3:5])]
+    expect(lines, "missing-proxy-fence", 3, extra=WGMMA_EXTRA)
+    expect_clean([lines[0], WGMMA[2], lines[2]], extra=WGMMA_EXTRA)
 
 
 # The limits of the simulator -------------------------------------------------------------------------------------

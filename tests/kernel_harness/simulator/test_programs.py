@@ -20,6 +20,8 @@ KINDS = {
     "fence": "missing-proxy-fence",
     "unawaited": "accumulator-read-before-wait",
     "swizzle": "swizzle-mismatch",
+    "elect": "barrier-misuse",
+    "exit": "cluster-lifetime",
 }
 
 
@@ -52,6 +54,11 @@ def test_planted_bugs_are_found_at_their_lines(rows):
         places = {(f["kind"], f["line"], f["file"]) for f in row["findings"]}
         kind = KINDS.get(row["bug"], "race")
         assert (kind, row["line"], "dsl_kernels.py") in places, row
+
+
+def test_addresses_outside_a_tensor_are_told_as_its_coordinates(rows):
+    (row,) = [row for row in rows if row["bug"] == "tail"]
+    assert ", at [1000] of its shape [1000]" in row["findings"][0]["text"]
 
 
 @pytest.mark.parametrize(("path", "case", "machine"), [
