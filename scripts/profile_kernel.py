@@ -5,8 +5,9 @@
   python scripts/profile_kernel.py KERNEL.py --compare reference   against reference_fn
 
 Without ncu it says how to get it and reports what CUPTI sees, every launch with its time, grid, registers and shared
-memory, and what the compiled code tells (inspect_kernel.py); without a GPU the latter alone. For a timeline, the same
-program runs under nsys with NVTX ranges around the case and each call.
+memory, what the compiled code tells (inspect_kernel.py), and what each source line moves in a simulated call: bytes,
+sectors, bank conflicts; without a GPU the last two alone. For a timeline, the same program runs under nsys with NVTX
+ranges around the case and each call.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """profile_kernel.py: what to profile, with which tool, and how it is shown (standard library only).
 
-Without ncu, or without a GPU, the inspection of the compiled kernels takes its place, and the exit code stays
-"could not be decided here": the code alone does not say what a kernel waits for.
+Without ncu, or without a GPU, the inspection of the compiled kernels takes its place, and counters of each line from a
+simulated call; the exit code stays "could not be decided here", as neither says what a kernel waits for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from . import capture, cli, environment, inspection, profiling
+from . import capture, cli, environment, inspection, line_counters, profiling, simulation
 from .arena import Arena, Stopped
 from .cli import UndecidedError, UsageError
 from .report import Progress, Report, Table, emit
@@ -88,19 +88,39 @@ def _observe(arena: Arena, options) -> tuple[str, dict, list[dict]]:
 
 
 def _inspected(options, case: str, document: dict, tables: list[Table]) -> Report:
-    """What the compiled code tells without ncu. tables: what CUPTI saw, empty where there is no GPU."""
+    """What the compiled code and a simulated call tell without ncu. tables: what CUPTI saw, empty without a GPU."""
     found = _inspect(options.kernel, options.timeout)
     if options.compare not in (None, "reference"):
         found.tables.append(inspection.compare(found, _inspect(Path(options.compare), options.timeout)))
     diagnosis = [f"{kernel['label']} ({kernel['arch']}): {one.what} ({one.evidence}); read {one.page}"
                  for kernel in found.document["kernels"] for one in profiling.diagnose_code(kernel)]
-    document |= {"kernels": found.document["kernels"], "diagnosis": diagnosis}
-    why = profiling.HOW_TO_GET_NCU if tables else "there is no GPU here: nothing was run, and the code alone was read"
+    counted = _count(options, case, {kernel["arch"] for kernel in found.document["kernels"]})
+    diagnosis += [f"{one.what} ({one.evidence}); read {one.page}" for one in
+                  line_counters.diagnose(counted.get("lines", ()))]
+    document |= {"kernels": found.document["kernels"], "simulated": counted, "diagnosis": diagnosis}
+    why = profiling.HOW_TO_GET_NCU if tables else (
+        "there is no GPU here: nothing was timed; the code was read, and a small case simulated")
     notes = [*diagnosis, *found.notes]
+    counters = []
+    if "reason" in counted:
+        notes.append(f"no counters of lines from the simulator: {counted['reason']}")
+    else:
+        title = (f"Simulated, case {counted['case']} ({counted['arch']}): {counted['ctas']:,} CTAs, "
+                 f"{counted['instructions']:,} instructions of warps")
+        counters = [Table(title, line_counters.COLUMNS, line_counters.rows(counted["lines"]), "line")]
     if not any(case in kernel["cases"] for kernel in found.document["kernels"]):
         notes.append(f"the code is that of the file's first test case; case {case} may compile to other code")
-    return Report("profile_kernel", "NO NCU" if tables else "NO GPU", ExitCode.UNDECIDED, document, {"case": case},
-                  [*tables, *found.tables], [why, *found.findings], notes, _further(options, case))
+    summary = {"case": case, **({"simulated_case": counted["case"]} if counters else {})}
+    return Report("profile_kernel", "NO NCU" if tables else "NO GPU", ExitCode.UNDECIDED, document, summary,
+                  [*tables, *found.tables, *counters], [why, *found.findings], notes, _further(options, case))
+
+
+def _count(options, case: str, archs: set[str]) -> dict:
+    """line_counters.collect for the first of the compile targets that the simulator takes."""
+    arch = next((arch for arch in simulation.ARCHS if arch in archs), None)
+    if reason := "none of the file's ARCHS can be simulated" if arch is None else simulation.possible():
+        return {"reason": reason}
+    return line_counters.collect(options.kernel, case, arch, options.timeout)
 
 
 def _inspect(file: Path, timeout_s: float) -> Report:

@@ -199,7 +199,7 @@ def diagnose_code(kernel: Mapping) -> list[Diagnosis]:
                                "references/architectures.md"))
     widths = {int(access.partition(".")[2]): count for access, count in (kernel["ptx_global"] or {}).items()
               if access.startswith("ld.")}
-    if widths and max(widths) < 64:
+    if widths and max(widths) < 64 and not (kernel["families"] or {}).get("TMA"):
         found.append(Diagnosis("no global load is wider than 32 bits: vectors move as much in fewer instructions",
                                ", ".join(f"{count} loads of {bits} bits" for bits, count in sorted(widths.items())),
                                "references/memory.md"))

@@ -101,3 +101,4 @@ def test_code_is_diagnosed_with_evidence_and_a_page(changes, what):
 def test_healthy_code_has_nothing_to_say():
     assert profiling.diagnose_code(code()) == []
     assert profiling.diagnose_code(code(occupancy=LOW, families={"tensor core": {"HGMMA": 8}})) == []
+    assert profiling.diagnose_code(code(ptx_global={"ld.32": 4}, families={"TMA": {"UTMALDG.4D": 4}})) == []

@@ -1,0 +1,79 @@
+"""Counters of source lines: what is shown of them, what they are taken to mean, and that a real kernel's are right."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernel_harness import line_counters
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def line(number, space="global", direction="read", **changes):
+    return {"line": f"k.py:{number}", "space": space, "direction": direction, "requests": 64, "bytes": 32 * 1000,
+            "transfers": 1000, "ideal": 1000} | changes
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("changes", "what"), [
+    ({"transfers": 4000}, "k.py:7 is not coalesced (read)"),
+    ({"transfers": 4000, "direction": "written"}, "k.py:7 is not coalesced (written)"),
+    ({"transfers": 2000, "space": "shared"}, "k.py:7 has bank conflicts (read)"),
+])
+def test_lines_that_transfer_more_than_they_must_are_told(changes, what):
+    [found] = line_counters.diagnose([line(5), line(7, **changes)])
+    assert found.what == what
+    assert f"{changes['transfers']:,}" in found.evidence
+    assert (ROOT / found.page).exists()
+
+
+@pytest.mark.cpu
+def test_lines_that_do_not_matter_are_not_told():
+    assert line_counters.diagnose([line(5), line(7, transfers=1200)]) == []
+    assert line_counters.diagnose([line(5, transfers=10**5, ideal=10**5), line(7, transfers=4000)]) == []
+    assert line_counters.diagnose([line(5, ideal=0, transfers=0)]) == []
+
+
+@pytest.mark.cpu
+def test_rows_leave_out_what_moves_next_to_nothing():
+    shown = line_counters.rows([line(5, transfers=3000), line(7, transfers=2)])
+    assert shown == [("k.py:5", "global read", 64, 32000, 3000, "sectors", 1000, 3.0)]
+
+
+@pytest.mark.compile
+def test_the_counters_of_a_kernel_without_a_gpu(tmp_path):
+    """The first rung of the softmax ladder gives a row to a thread: each of its loads takes a sector for 2 bytes."""
+    pytest.importorskip("cutlass")
+    source = (ROOT / "examples/softmax_ladder/01_naive.py").read_text()
+    kernel = tmp_path / "naive.py"
+    cases = 'TEST_CASES = {"small": {"shape": (64, 128)}}\nBENCH_CASES = {"huge": {"shape": (8192, 1024)}}\n'
+    kernel.write_text(f"{source}\n\n{cases}")
+    environment = dict(os.environ, CUDA_VISIBLE_DEVICES="", PATH="/usr/bin:/bin")
+    command = [sys.executable, ROOT / "scripts/profile_kernel.py", kernel, "--format", "json"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    document = json.loads(finished.stdout)
+    counted = document["simulated"]
+
+    assert finished.returncode == 6
+    assert (counted["case"], counted["arch"], counted["ctas"]) == ("small", "sm_90a", 1)
+    loads = [one for one in counted["lines"] if (one["space"], one["direction"]) == ("global", "read")]
+    for one in loads:
+        assert one["bytes"] == 64 * 128 * 2
+        assert one["transfers"] == 16 * one["ideal"] == 64 * 128
+    assert any("is not coalesced (read)" in text for text in document["diagnosis"])
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize(("body", "reason"), [
+    ("get_inputs = lambda: [torch.randn(1 << 20)]", "no test case has at most 640 KiB of inputs"),
+    ("def kernel_fn(x):\n    raise RuntimeError('not today')", "RuntimeError: not today"),
+])
+def test_without_counters_there_is_a_reason(tmp_path, body, reason):
+    pytest.importorskip("cutlass")
+    kernel = tmp_path / "k.py"
+    usual = "import torch\nget_inputs = lambda: [torch.randn(8)]\nreference_fn = kernel_fn = lambda x: x + 1\n"
+    kernel.write_text(f"{usual}{body}\n")
+    assert line_counters.collect(kernel, "default", "sm_90a", 100) == {"reason": reason}
