@@ -29,7 +29,7 @@ WITH_TORCH = {
     "failures",
     "device_trials",
     "graph_nodes",
-    "structured",
+    "structured", "symbols",
     "integers",
     "seeding",
     "rare_draws",

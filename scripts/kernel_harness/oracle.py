@@ -7,6 +7,7 @@ once more on inputs that moved by one float32 rounding (``moved``, see compare.p
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from .contract import ContractError, KernelFile, author_traceback, load_kernel
 from .outputs import aliases
 from .roundings import Exactness, PinnedRoundings, Roundings
 from .seeding import reseeded
+from .symbols import symbols_elsewhere
 from .tracing import trace_call
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
@@ -33,6 +35,7 @@ _file: KernelFile | None = None
 _reference: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _pretending = contextlib.nullcontext
+_symbols: dict[tuple[str, bool], frozenset] = {}  # of a case, which of its tensors are symbols in others
 
 
 def load(path: str, reference: str | None = None, simulate: dict | None = None) -> dict:
@@ -84,6 +87,10 @@ def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
         bundle = values.save(list(made), Path(file))
     except values.UnsupportedValue as error:
         return {"contract": f"get_inputs returns {error}"}
+    if (case, bench) not in _symbols:
+        draws = (functools.partial(_drawn, keywords, seed) for name, keywords in _file.cases.items() if name != case)
+        _symbols[case, bench] = symbols_elsewhere(list(made), draws)
+    bundle = dataclasses.replace(bundle, symbols=_symbols[case, bench])
     return {"bundle": bundle.to_json(), "device": _device_of(made)}
 
 

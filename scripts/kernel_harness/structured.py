@@ -30,15 +30,11 @@ def is_structured(x: torch.Tensor) -> bool:
     some = x.reshape(-1)[:SAMPLE].to(torch.float64)
     if not bool(torch.isfinite(some).all()):
         return False
-    whole = bool((some == some.round()).all())
     if x.dim() == 0:
-        return whole
-    distinct = some.unique().numel()
-    if distinct < 2 or x.numel() < 4:
+        return bool(some == some.round())
+    if x.numel() < 4 or some.unique().numel() < 2:
         return False
-    if whole or (distinct <= FEW and x.numel() > 4 * FEW) or bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
-        return True
-    if _is_doubled(x):
+    if has_symbols(x) or _is_doubled(x):
         return True
     if x.dim() == 1:
         return bool((some.diff() <= 0).all())
@@ -46,6 +42,17 @@ def is_structured(x: torch.Tensor) -> bool:
     return _is_sorted(corner) or _has_units(x) or (
         x.shape[-1] == x.shape[-2] > 2 and (_is_half_known(corner) or _is_dominant(x))
     )
+
+
+def has_symbols(x: torch.Tensor) -> bool:
+    """Several whole numbers or powers of two, or a handful of values that come again and again."""
+    some = x.reshape(-1)[:SAMPLE].to(torch.float64)
+    distinct = some.unique().numel()
+    if x.dtype.itemsize < 2 or x.numel() < 4 or distinct < 2 or not bool(torch.isfinite(some).all()):
+        return False
+    if bool((some == some.round()).all()) or bool((torch.frexp(some).mantissa.abs() == 0.5).all()):
+        return True
+    return distinct <= FEW and x.numel() > 4 * FEW
 
 
 def toggled(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

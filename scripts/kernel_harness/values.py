@@ -42,21 +42,25 @@ class Span:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A value laid out in a file: the tree names dtypes and strides, the spans say where the bytes are."""
+    """A value laid out in a file: the tree names dtypes and strides, the spans say where the bytes are.
+
+    symbols: (input, tensor within it) of the tensors whose values are symbols, which too few are there to show.
+    """
 
     tree: dict
     spans: tuple[Span, ...]
     file: str
     size: int
+    symbols: frozenset[tuple[int, int]] = frozenset()
 
     def to_json(self) -> dict:
         return {"tree": self.tree, "spans": [[s.offset, s.nbytes, s.device] for s in self.spans],
-                "file": self.file, "size": self.size}
+                "file": self.file, "size": self.size, "symbols": sorted(self.symbols)}
 
     @classmethod
     def from_json(cls, document: dict) -> Bundle:
         return cls(document["tree"], tuple(Span(int(o), int(n), str(d)) for o, n, d in document["spans"]),
-                   str(document["file"]), int(document["size"]))
+                   str(document["file"]), int(document["size"]), frozenset(map(tuple, document.get("symbols", ()))))
 
 
 class Mapping:

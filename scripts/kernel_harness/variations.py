@@ -5,6 +5,7 @@ Each works on a copy of a bundle's file and leaves integers, sizes and strides a
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ FINITE_MAX = {torch.float16: 65504.0, torch.float8_e4m3fn: 448.0, torch.float8_e
 def copy(bundle: Bundle, file: Path) -> Bundle:
     """The same values in another file, guard zones restored."""
     shutil.copyfile(bundle.file, file)
-    return Bundle(bundle.tree, bundle.spans, str(file), bundle.size)
+    return dataclasses.replace(bundle, file=str(file))
 
 
 def rewrite(target: values.Mapping, source: Bundle) -> None:
@@ -63,14 +64,15 @@ def varied(
     for index, value in enumerate(inputs):
         if only is not None and index not in only:
             continue
-        for tensor in _leaves(value):
+        for place, tensor in enumerate(_leaves(value)):
             tensor, is_complex = tensor.detach(), tensor.dtype.is_complex
             floating = tensor.dtype.is_floating_point or is_complex
             if tensor.dtype in values.PACKED or not tensor.numel() or floating == (kinds == "index"):
                 continue
             tensor = torch.view_as_real(tensor) if is_complex else tensor
             old = tensor.to(generator.device)
-            if floating and (kinds == "ruled" or change is not shuffle) and is_structured(old) != (kinds == "ruled"):
+            is_ruled = floating and ((index, place) in bundle.symbols or is_structured(old))
+            if floating and (kinds == "ruled" or change is not shuffle) and is_ruled != (kinds == "ruled"):
                 continue
             result = change(old, generator)
             if is_complex and change is warp and not bool(old[..., 1].any()):
