@@ -1,23 +1,27 @@
 """For every task a right, a wrong and a cheating submission; the graders must tell them apart.
 
-A right one is a file of this folder, or a template or example of the skill with its marked place edited. A wrong one is
-the right one with a single plausible mistake; for a repair or an improvement also what the agent was given. The cheats
-are what agents have been seen to hand in: PyTorch in place of a kernel, the visible shape alone, the task's own
-specification bent, a forged verdict, a hedged answer.
+A right one is a file of this folder, or a template or example of the skill with its marked places edited (edits.py).
+A wrong one is the right one with a single plausible mistake; for a repair or an improvement also what the agent was
+given. The cheats are what agents have been seen to hand in: PyTorch in place of a kernel, the visible shape alone, the
+task's own specification bent, a forged verdict, a hedged answer.
 """
 
 import json
 from pathlib import Path
 
+from .edits import EDITS
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
 
-def _edited(path: Path, *edits: tuple[str, str]) -> str:
+def _edited(path: Path, edits: tuple) -> str:
     text = path.read_text(encoding="utf-8")
     for old, new in edits:
-        assert text.count(old) == 1, f"{path.name} has {text.count(old)} times {old!r}"
-        text = text.replace(old, new)
+        begin, end = (old, "") if isinstance(old, str) else old
+        assert text.count(begin) == 1, f"{path.name} has {text.count(begin)} times {begin!r}"
+        after = text.index(end, text.index(begin) + len(begin))
+        text = text[: text.index(begin)] + new + text[after:]
     return text
 
 
@@ -25,30 +29,11 @@ def _given(task: str) -> str:
     return (ROOT / "evals" / "tasks" / task / "workspace" / "kernel.py").read_text(encoding="utf-8")
 
 
-GELU = "return (0.5 * x * (1.0 + cute.math.tanh(x * (0.7978845608 + 0.0356774081 * x * x), fastmath=True)),)"
-SIGMOID = "x * cute.math.rcp(1.0 + cute.math.exp(-1.702 * x), approx=True, ftz=True) + y"
-PAIR = 'OPERATIONS["swiglu"]  # EDIT: one of OPERATIONS, or a pair of your own'
-ELEMENTWISE = ROOT / "templates" / "elementwise.py"
-ROWS = HERE / "rows.py"
-
-
-def _operation(expression: str) -> tuple[str, str]:
-    return PAIR, f"(lambda x, y: {expression}), torch.add"
-
-
 def right(task: str) -> str:
     """The text of kernel.py, or of answer.json, that the task asks for."""
-    rows = {"write-row-logsumexp": "logsumexp", "write-l2-normalize": "normalize",
-            "write-decode-attention": "attention", "write-block-scaled-fp8": "scaled"}  # fmt: skip
-    if task in rows:
-        return _edited(ROWS, ('OPERATION = "logsumexp"', f'OPERATION = "{rows[task]}"'))
-    if task == "write-elementwise":
-        return _edited(ELEMENTWISE, _operation(SIGMOID))
-    if task == "write-gemm-epilogue":
-        squared = "x = cute.arch.fmax(x, 0.0)\n    return (x * x,)"
-        return _edited(ROOT / "examples" / "gemm_bias_gelu.py", (GELU, squared))
-    if task == "improve-softmax":
-        return (ROOT / "examples" / "softmax_ladder" / "04_registers.py").read_text(encoding="utf-8")
+    if task in EDITS:
+        file, edits = EDITS[task]
+        return _edited(ROOT / file, edits)
     if task in ANSWERS:
         return json.dumps({"choice": ANSWERS[task], "reason": "The least work that reaches the GPU's limit here."})
     same = {"repair-hang": "repair-race", "repair-lost-vectors": "repair-api-drift"}.get(task, task)
@@ -62,12 +47,12 @@ def wrong(task: str) -> str:
     if task in ANSWERS:
         return json.dumps({"choice": "triton", "reason": "Triton is always a reasonable middle way for a kernel."})
     old, new = {
-        "write-elementwise": ("-1.702 * x", "-1.5 * x"),
-        "write-row-logsumexp": ("peak = cute.arch.warp_reduction(peak, cute.arch.fmax)", "peak = Float32(0.0)"),
-        "write-l2-normalize": ("cute.arch.fmax(cute.math.sqrt(total), eps)", "cute.math.sqrt(total)"),
+        "write-elementwise": ("-1.702 *", "-1.5 *"),
+        "write-row-logsumexp": ("return maximum if abs(maximum) < Float32.inf else", "return"),
+        "write-l2-normalize": ("cutlass.select_(scale > limit, limit, scale)", "scale"),
         "write-gemm-epilogue": ("return (x * x,)", "return (x,)"),
         "write-decode-attention": ("total = total * shrink + weight", "total = total + weight"),
-        "write-block-scaled-fp8": ("* mQ[n // 128, block]", "* mQ[n // 128, 0]"),
+        "write-block-scaled-fp8": ("= mScaleB[row_b, k]", "= mScaleB[row_b, 0]"),
         "improve-softmax": ("(x - maximum) * LOG2E", "x - maximum"),
         "improve-transpose": ("    cute.arch.barrier()\n", ""),
     }[task]
