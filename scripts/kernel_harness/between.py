@@ -15,6 +15,7 @@ from itertools import pairwise, permutations
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 SMALL = 5  # elements; from there on a size is like its neighbours
 WIDE = 8  # between neighbouring sizes of the cases
+CROSSED = 2  # sizes of other cases
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
@@ -22,17 +23,15 @@ Place = tuple[str, int | None]  # of a number: a keyword, and where in its seque
 def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
-    each, then one in the middle of the widest gap, then those that make two sizes equal that no case has equal,
-    last one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
-    smallest."""
+    each, then sizes of one case beside those of the first, one in the middle of the widest gap, then those that make
+    two sizes equal that no case has equal, last one that whole blocks fill where no size of the cases' is such, one
+    that is one more, and the one after the smallest."""
     numbers, orders = [_numbers(case) for case in cases], _orders(cases)
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
     for place in shared:
         tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
-    found = []
-    for choose in (_new_size, _middle_size):
-        found += _resized(cases, tied, choose)
+    found = [*_resized(cases, tied, _new_size), *_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
@@ -55,6 +54,19 @@ def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]],
     chosen = [(choose(set(sizes)), places) for sizes, places in tied.items()]
     made = ((size, places, case) for size, places in chosen if size is not None for case in cases)
     return [(_named(places, size), _with(case, places, size), case) for size, places, case in made]
+
+
+def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:
+    """Sizes that come only together with another, of which the first case has neither, alone: a cache beside one token
+    says nothing of a cache beside many. Those that the first case has not at all, or the other one, before others."""
+    found = []
+    for at in range(1, len(cases)):
+        other = [(sizes, places) for sizes, places in tied.items() if sizes[at] != sizes[0]]
+        for sizes, places in other if len(other) > 1 else ():
+            new = _with(cases[0], places, sizes[at])
+            if new not in [dict(known) for known in cases]:
+                found.append((min(abs(sizes[at]), abs(sizes[0])) > 0, (_named(places, sizes[at]), new, cases[0])))
+    return [row for _, row in sorted(found, key=operator.itemgetter(0))][:CROSSED]
 
 
 def _named(places: Sequence[Place], size: int) -> str:

@@ -90,7 +90,7 @@ def call(
     trace: bool = False,
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
-    launches: bool = True,
+    launches: str = "",
     witness: bool = False,
     mode: str = "",
 ) -> dict:
@@ -101,7 +101,7 @@ def call(
     stream: "default", "side" (a non-blocking one) or "slow" (that, with inputs late on it, and nothing waited for).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
-    launches: False leaves the simulator's out. witness: says of what the result is a copy. mode: torch's for the call.
+    launches: of simulation.launching. witness: says of what the result is a copy. mode: torch's for the call.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
@@ -118,7 +118,7 @@ def call(
                 fill_device(entry, late=stream == "slow")
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
-            with _around() as simulator, contextlib.nullcontext() if launches else simulation.idle(simulator):
+            with _around() as simulator, simulation.launching(simulator, launches):
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)

@@ -9,6 +9,8 @@ from .between import between, volume
 from .contract import KernelFile
 from .outputs import leaves
 
+DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
+
 
 def nbytes(file: KernelFile, cases: list[str]) -> dict:
     """Bytes of the inputs of each case, zero where get_inputs fails: the trials of that case will say so."""
@@ -40,7 +42,7 @@ def add_between(file: KernelFile, limit: int) -> dict:
     groups of the same size beside different others."""
     given = [{**_default_sizes(file), **case} for case in file.cases.values()]
     groups: dict[str, list[str]] = {}
-    most = max([limit, *map(volume, given)])
+    most = max([DRAWN, *map(volume, given)])
     for changed, keywords, before in between(given):
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue

@@ -97,10 +97,15 @@ EXPLANATIONS = {
         "Called with the last cases first, in a new process, the result is wrong: {seen} What a call leaves behind (a "
         "compiled kernel, a workspace, a table) must be filed under all that it depends on.",
     ),
+    "cta-order": (
+        WRONG,
+        "With the CTAs in the opposite order the result is wrong: {seen} Which of them comes first at an atomic is "
+        "left open: let the order follow from blockIdx.",
+    ),
     "sizes-between": (
         WRONG,
-        "Sizes between those of the cases give a wrong result: {seen} If the kernel does not take them, it must raise "
-        "ValueError.",
+        "Sizes between or beside those of the cases give a wrong result: {seen} If the kernel does not take them, it "
+        "must raise ValueError.",
     ),
     "ignored-argument": (
         WRONG,

@@ -25,14 +25,14 @@ NEARLY = 2.0**-6
 
 def both_signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Half of the values of non-negative data get the other sign."""
-    if not x.dtype.is_signed or not _is_data(x) or int(x.min()) < 0:
+    if not x.dtype.is_signed or not is_data(x) or int(x.min()) < 0:
         return None
     return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.5, -x, x)
 
 
 def whole_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Data that fill their type: random bits up to 16 of them, above that the values times one large odd number."""
-    if x.dtype in NARROW and _is_data(x):
+    if x.dtype in NARROW and is_data(x):
         info, drawn = torch.iinfo(x.dtype), {"generator": generator, "device": x.device}
         return torch.randint(info.min, info.max + 1, x.shape, **drawn).to(x.dtype)
     return _times(x, WIDE[x.dtype]) if x.dtype in WIDE else None
@@ -45,7 +45,7 @@ def widest(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 def top(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Narrow data near the largest value of their type, all of them: sums of products are as large as they get."""
-    if x.dtype not in NARROW or not _is_data(x):
+    if x.dtype not in NARROW or not is_data(x):
         return None
     most, drawn = torch.iinfo(x.dtype).max, {"generator": generator, "device": x.device}
     return torch.randint(most - most // 16, most + 1, x.shape, **drawn).to(x.dtype)
@@ -57,7 +57,7 @@ def middle_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | 
 
 
 def _times(x: torch.Tensor, limit: int) -> torch.Tensor | None:
-    factor = limit // max(1, int(x.abs().max())) if _is_data(x) else 0
+    factor = limit // max(1, int(x.abs().max())) if is_data(x) else 0
     return x * (factor - 1 | 1) if factor > 2 else None
 
 
@@ -126,6 +126,23 @@ def emptied(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         if gives[at] and int(new[at + 2] - new[at]) <= longest:
             new[at + 1] = new[at]
     return new
+
+
+def gathered(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Offsets of segments: one gets all but an element of each of the others; those that are empty stay so."""
+    lengths = x.diff() if _are_offsets(x) else torch.zeros(0)
+    filled = torch.nonzero(lengths).flatten()
+    if len(filled) < 2:
+        return None
+    new = lengths.clamp(max=1)
+    chosen = filled[torch.randint(len(filled), (), generator=generator, device=x.device)]
+    new[chosen] += lengths.sum() - new.sum()
+    return torch.cat([x[:1], new.cumsum(0).to(x.dtype)])
+
+
+def longest_segment(x: torch.Tensor) -> int:
+    """0 where these are no offsets."""
+    return int(x.diff().max()) if _are_offsets(x) else 0
 
 
 def are_told_by(offsets: torch.Tensor, other: torch.Tensor) -> bool:
@@ -231,7 +248,7 @@ def hollow(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return x & ~empty
 
 
-def _is_data(x: torch.Tensor) -> bool:
+def is_data(x: torch.Tensor) -> bool:
     """Many values that are no flags, digits, classes or positions in order."""
     if x.dtype is torch.bool or x.dim() == 0 or x.numel() < DATA:
         return False

@@ -146,6 +146,8 @@ class RuleBreakers(FileChecks):
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
                 add(integers.cut_elsewhere, "other offsets between the first and the last", index)
                 add(integers.emptied, "empty segments among the offsets", index, decides=True, openly=True)
+                if max(counts, default=0) < integers.longest_segment(x):  # else it may say how long one can be
+                    add(integers.gathered, "nearly all in one segment by the offsets", index, decides=True, openly=True)
         if len(whole) == 1:
             [(index, x)] = whole.items()
             new, moved = self._varied(first, integers.not_one_for_all, {index}, "index")
@@ -164,6 +166,8 @@ class RuleBreakers(FileChecks):
         for index, x in tensors.items():
             if x.dtype is torch.bool:
                 add(integers.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
+            elif x.dtype in integers.NARROW and x.dim() and integers.is_data(x):
+                add(integers.crowded, "most integers alike", index, decides=True)
             elif x.dtype.is_floating_point:
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
                 for kinds in ("float", "ruled"):

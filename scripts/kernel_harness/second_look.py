@@ -1,8 +1,9 @@
 """What a GPU forgives: while a file is verified on one, its small cases run in the PTX simulator, in a process beside.
 
 A missing barrier, fence or wait may go well in every call of a verification; the simulator sees it in each. What it
-finds of order and memory decides. Its values do not, the GPU has the last word on those; and conflicts over global
-memory, some of which are meant, are a note, unless atomics show that an order was meant, and give none.
+finds of order and memory decides, and so does a result that hangs on which CTA comes first. Its values do not, the GPU
+has the last word on those; and conflicts over global memory, some of which are meant, are a note, unless atomics show
+that an order was meant, and give none.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .verdict import ExitCode
 
 SCRIPT = Path(__file__).resolve().parents[1] / "verify_kernel.py"
 PATIENCE_SECONDS = 15.0  # after the trials on the GPU
+CHECKS = ("simulation", "cta-order")
 DECISIVE = ("shared memory", "tensor memory", "relaxed atomics order nothing")  # races, by what their text says
 SEEN = "On a GPU the results were right. In the simulator:"
 
@@ -58,7 +60,7 @@ class SecondLook:
         document = self._result(patience)
         self.kernels = document.get("compiled", {}).get("kernels", [])
         facts, reasons = document.get("facts", {}), document.get("reasons", ())
-        seen = [reason for reason in reasons if reason["check"] == "simulation"]
+        seen = [reason for reason in reasons if reason["check"] in CHECKS]
         cases, seconds = facts.get("simulated_cases", []), round(time.monotonic() - self.started, 1)
         if not cases and not seen:
             why = [*document.get("notes", ()), *(reason["text"] for reason in reasons)] or ["no case was simulated"]
@@ -68,9 +70,9 @@ class SecondLook:
         for reason in seen:
             if ": race: " in reason["text"] and not any(words in reason["text"] for words in DECISIVE):
                 outcome.note(f"[case {reason['case']}] {SEEN} {reason['text']}")
-            elif "simulation" not in outcome.settings.without:
+            elif reason["check"] not in outcome.settings.without:
                 code = ExitCode(reason["exit_code"])
-                outcome.findings.append(Finding(code, "simulation", f"{SEEN} {reason['text']}", reason["case"]))
+                outcome.findings.append(Finding(code, reason["check"], f"{SEEN} {reason['text']}", reason["case"]))
 
     def _result(self, patience: float) -> dict:
         """The document of the verification, or one whose note says why there is none."""

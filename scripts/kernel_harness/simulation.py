@@ -53,13 +53,16 @@ def refuse_extensions() -> None:
 
 
 @contextlib.contextmanager
-def idle(device):
-    """Launches on the simulated device do nothing."""
-    device.idle = True
+def launching(device, how: str):
+    """Launches on the simulated device, if there is one, do nothing ("idle"), or start their last CTAs first
+    ("turned")."""
+    if device is not None and how:
+        setattr(device, how, True)
     try:
         yield
     finally:
-        device.idle = False
+        if device is not None and how:
+            setattr(device, how, False)
 
 
 def _registers(image: bytes, kernel: str) -> int | None:
@@ -79,7 +82,12 @@ def facts(device) -> dict | None:
         kinds.setdefault(finding.kind, []).append(str(finding))
     first = [same[0] for same in kinds.values()]  # of each kind: a barrier that some threads miss explains a race
     others = [text for same in kinds.values() for text in same[1:]]
-    return {"launches": len(device.launches), "findings": [*first, *others][:20], "kinds": len(kinds)}
+    return {
+        "launches": len(device.launches),
+        "findings": [*first, *others][:20],
+        "kinds": len(kinds),
+        "takes_turns": any(report.takes_turns for report in device.launches),
+    }
 
 
 # What PyTorch says of streams, events and graphs where it was built without CUDA.

@@ -214,6 +214,13 @@ class ValueTrials(HostileTrials):
         reply = self._call(label, work, "c", poison="large", borrow="a")
         self._judge_trial(label, reply, expected, mixed, work, decisive="replay")
 
+    def _turned(self, first: Bundle) -> None:
+        """CTAs that get to know by an atomic what others did before them: which come first is left open."""
+        label, work = "the CTAs in the opposite order", self._working_copy(first)
+        reply = self._call(label, work, "a", poison="nan", may_fail=True, launches="turned")
+        if "bundle" in reply:
+            self._judge_trial(label, reply, self.base, first, work, decisive="cta-order")
+
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
         facts = self.outcome.facts

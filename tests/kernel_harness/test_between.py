@@ -104,3 +104,13 @@ def test_the_volume_of_a_case_is_what_its_largest_tensor_may_have():
     assert volume({"shape": (30, 50), "dim": 4, "dtype": None, "is_on": True}) == 6000
     assert volume({"lengths": tuple(range(150)), "capacity": 160}) == sum(range(150)) * 160
     assert volume({"n": 0, "m": 7}) == 7
+
+
+def test_sizes_that_come_only_together_are_tried_alone_beside_those_of_the_first_case():
+    """A cache beside one token says nothing of a cache beside many; what the first case lacks comes before others."""
+    base = {"heads": 4, "tokens": 48, "cached": 0}
+    found = made(base, {**base, "tokens": 1, "cached": 200}, {**base, "heads": 5, "tokens": 49})
+    crossed = [row for row in found if row[1] in ({**base, "cached": 200}, {**base, "tokens": 1}, {**base, "heads": 5})]
+
+    assert [what for what, _ in crossed] == ["cached=200", "tokens=1"]
+    assert not [what for what, _ in made(base, {**base, "cached": 200}) if what == "cached=200"]

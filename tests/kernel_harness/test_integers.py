@@ -222,3 +222,15 @@ def test_a_label_that_sets_integers_apart_becomes_the_most_frequent_of_the_other
     for no_label in (torch.tensor([1, 2]), torch.tensor([-100, -1, 3]), torch.tensor([-100, -100]), x.float()):
         assert integers.other_label(no_label, -100) is None
     assert integers.other_label(torch.tensor([0, 1, 2]), 0) is None
+
+
+def test_one_segment_gets_nearly_all():
+    offsets = torch.tensor([0, 10, 10, 25, 40], dtype=torch.int32)
+    new = integers.gathered(offsets, torch.Generator().manual_seed(0))
+
+    assert new.dtype is torch.int32
+    assert sorted(new.diff().tolist()) == [0, 1, 1, 38]
+    assert new.diff()[1] == 0
+    assert integers.gathered(torch.tensor([0, 0, 40]), torch.Generator()) is None
+    assert integers.gathered(torch.tensor([3, 1, 2]), torch.Generator()) is None
+    assert (integers.longest_segment(offsets), integers.longest_segment(offsets.flip(0))) == (15, 0)

@@ -106,6 +106,12 @@ def test_data_behind_a_relaxed_counter_decide(tmp_path):
     assert [found.check for found in look(path).findings] == ["simulation"]
 
 
+def test_a_result_that_hangs_on_which_cta_comes_first_decides():
+    outcome = look(CHEATS / "d9_order_of_the_ctas.py", cases=("odd",))
+
+    assert [(found.check, found.case) for found in outcome.findings] == [("cta-order", "odd")]
+
+
 def test_code_that_this_gpu_does_not_run_is_named():
     kernels = [{"arch": arch, "ptx_digest": code} for arch, code in (("sm_80", "a"), ("sm_90a", "b"), ("sm_100a", "b"))]
     outcome = Outcome(Settings(kernel=ELEMENTWISE))

@@ -77,6 +77,22 @@ def test_a_barrier_that_some_threads_miss_is_named_beside_the_race(tmp_path):
     assert re.search(r"race: .* deadlock: .* 96 threads are at barrier 0, which waits for 100", finding)
 
 
+def test_a_result_that_hangs_on_which_cta_comes_first_is_wrong(tmp_path):
+    source = (ROOT / "tests/kernels/cheats/d9_order_of_the_ctas.py").read_text()
+    by_counter, by_number = tmp_path / "counter.py", tmp_path / "number.py"
+    by_counter.write_text(source)
+    by_number.write_text(changed(source, {
+        r"mSlot\[token\] = first \+ rank": "mSlot[token] = first * 0 + expert",
+        r"    chosen = .*\n    return .*": "    return expert.clone()",
+    }))  # fmt: skip
+
+    wrong, right = verify(by_counter), verify(by_number)
+
+    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+    assert "FINDING cta-order [case default]: With the CTAs in the opposite order the result is wrong" in wrong.stdout
+    assert right.returncode == 0, right.stdout + right.stderr
+
+
 def test_the_code_for_each_target_is_judged_where_it_is_another(first_kernel, tmp_path):
     target = "str(cutlass.cutlass_dsl.CuTeDSL._get_dsl().get_arch_enum())"
     wrong = f"    if cutlass.const_expr({target} == 'sm_80'):\n        y = 3.0 * y\n    return x / (1.0"

@@ -54,7 +54,8 @@ def prepare(arch, folder=None):
 class SimulatedDevice:
     """Context in which CuTe DSL and Triton launches are simulated.
 
-    `launches` lists their reports, `findings` the findings of all of them. While `idle` is set, nothing is launched.
+    `launches` lists their reports, `findings` the findings of all of them. While `idle` is set, nothing is launched;
+    while `turned` is, the CTAs of a launch start in the opposite order.
     profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
     registers_of: (cubin, kernel name) -> registers per thread of a compiled kernel, for the rules that depend on them.
     multiprocessors: what the host code is told; with few, the CTAs of a persistent kernel take several tiles each.
@@ -69,7 +70,7 @@ class SimulatedDevice:
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
         self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
         self._variables = {}  # PTX of a module -> its variables, which live as long as the module
-        self.idle = False
+        self.idle = self.turned = False
         self._exit = None
 
     @property
@@ -148,7 +149,8 @@ class SimulatedDevice:
             buffer.pending = self._running.get((buffer.base, len(buffer)))
             buffer.marks = np.zeros(len(buffer), dtype=bool)
         report = simulate(
-            text, kernel, grid, block, cluster, shared_bytes, params, memory, self.profile, self.wave_lanes, options
+            text, kernel, grid, block, cluster, shared_bytes, params, memory, self.profile, self.wave_lanes, options,
+            self.turned,
         )
         for buffer in memory.allocations:
             if buffer.pending is not None:

@@ -61,6 +61,7 @@ class SimulationReport:
     """The result of one launch. Memory was changed in place; `findings` is empty for a clean run.
 
     `counters` holds the CTAs, the instructions executed (once per warp), and the bytes per space and direction.
+    takes_turns: CTAs get to know by an atomic what others did before them, and none waits for another.
     """
 
     kernel: str
@@ -68,6 +69,7 @@ class SimulationReport:
     findings: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
     output: list = field(default_factory=list)  # lines printed by the kernel
+    takes_turns: bool = False
 
     @property
     def clean(self):

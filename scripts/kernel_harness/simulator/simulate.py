@@ -18,7 +18,7 @@ from .wmma import piece_bytes
 
 MAX_FINDINGS = 50
 WAVE_LANES = 2048  # CTAs run together until they fill this many lanes
-
+_WATCHING = {"acquire", "relaxed", "volatile", "mmio"}
 
 @dataclass(frozen=True)
 class Launch:
@@ -28,6 +28,7 @@ class Launch:
     shared_bytes: int
     parameters: tuple  # bytes per kernel parameter
     options: LaunchOptions = UNKNOWN
+    turned: bool = False  # the last CTAs come first
 
     @property
     def threads_per_cta(self):
@@ -154,6 +155,13 @@ class Program:
             report.findings.append(finding)
 
 
+def _takes_turns(kernel):
+    """Does an atomic on global memory return what it found there, and no load watch memory?"""
+    there = [i for i in kernel.instructions if not any(m.startswith("shared") for m in i.modifiers)]
+    watches = any(i.opcode == "ld" and not _WATCHING.isdisjoint(i.modifiers) for i in there)
+    return not watches and any(i.opcode == "atom" for i in there)
+
+
 def _refused(program, launch, report):
     """Would the driver refuse this launch? Then the report says why, at the kernel's first line."""
     first = next((i for i in program.kernel.instructions if program.source(i.location)[1]), None)
@@ -175,15 +183,16 @@ def simulate(
     profile=None,
     wave_lanes=WAVE_LANES,
     options=None,
+    turned=False,
 ):
     """Runs one launch to its end and returns a SimulationReport; `memory` is changed in place.
 
     kernel: entry name, or None when the module has one entry. grid, block, cluster: (x, y, z). shared_bytes: dynamic
     shared memory. params: one bytes-like value per kernel parameter, at least as long as the parameter. profile: a
     Profile that collects counters per source line. wave_lanes: threads that run together, in whole CTAs; CTAs that
-    wait for each other must fit. options: LaunchOptions. A launch that the driver would refuse is reported as
-    illegal-launch and not run. Raises UnsupportedInstruction when the kernel reaches what is not implemented,
-    PtxSyntaxError, or SimulationError.
+    wait for each other must fit. options: LaunchOptions. turned: the CTAs start in the opposite order, which hardware
+    leaves open. A launch that the driver would refuse is reported as illegal-launch and not run. Raises
+    UnsupportedInstruction when the kernel reaches what is not implemented, PtxSyntaxError, or SimulationError.
     """
     module = parse(ptx_text)
     if kernel is None:
@@ -198,9 +207,11 @@ def simulate(
         shared_bytes,
         tuple(bytes(value)[: parameter.nbytes] for value, parameter in zip(params, entry.parameters, strict=True)),
         options or UNKNOWN,
+        turned,
     )
     report = SimulationReport(kernel, module.target)
     report.counters["ctas"] = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    report.takes_turns = report.counters["ctas"] > 1 and _takes_turns(entry)
     program = Program(module, entry, memory, launch)
     if _refused(program, launch, report):
         return report
@@ -265,11 +276,11 @@ def _run(program, launch, memory, report, profile, wave_lanes):
 
 
 def _cta_order(launch):
-    """CTA indices, the CTAs of a cluster together in rank order, x fastest."""
+    """CTA indices, the CTAs of a cluster together in rank order, x fastest unless the launch is turned."""
     cx, cy, cz = launch.cluster
     gx, gy, gz = (g // c for g, c in zip(launch.grid, launch.cluster, strict=True))
-    order = []
-    for z, y, x in itertools.product(range(gz), range(gy), range(gx)):
+    order, clusters = [], list(itertools.product(range(gz), range(gy), range(gx)))
+    for z, y, x in clusters[::-1] if launch.turned else clusters:
         for k, j, i in itertools.product(range(cz), range(cy), range(cx)):
             order.append((x * cx + i, y * cy + j, z * cz + k))
     return order
