@@ -24,7 +24,9 @@ from .startup import may_use_gpu
 from .verdict import ExitCode
 
 SCRIPT = Path(__file__).resolve().parents[1] / "verify_kernel.py"
-PATIENCE_SECONDS = 15.0  # after the trials on the GPU
+PATIENCE_SECONDS = 15.0  # after the trials on the GPU; half of what those took on a busy machine
+LATE_SECONDS = 60.0  # of a look that began only then
+OURS = "kernel_cutlass_"  # begins the name of what CuTe DSL compiles
 CHECKS = ("simulation", "cta-order")
 DECISIVE = ("shared memory", "tensor memory", "relaxed atomics order nothing")  # races, by what their text says
 SEEN = "On a GPU the results were right. In the simulator:"
@@ -38,10 +40,20 @@ def is_worth_it(settings: Settings) -> bool:
     return settings.level != "quick" and "cutlass" in source and may_use_gpu(settings)
 
 
-class SecondLook:
-    """A simulated verification that begins at once; ``add_to`` takes in what it saw, leaving the context ends it."""
+def is_owed(outcome: Outcome) -> bool:
+    """Were kernels of CuTe DSL launched by a file that does not name it, as it imports them from another?"""
+    kernels = outcome.facts.get("kernels") or ()
+    return outcome.settings.level != "quick" and any(kernel["name"].startswith(OURS) for kernel in kernels)
 
-    def __init__(self, settings: Settings):
+
+class SecondLook:
+    """A simulated verification that begins at once; ``add_to`` takes in what it saw, leaving the context ends it.
+
+    patience: seconds that add_to waits.
+    """
+
+    def __init__(self, settings: Settings, patience: float = PATIENCE_SECONDS):
+        self.patience = patience
         self.started, self.kernels = time.monotonic(), []  # what was compiled for the file's ARCHS: facts of each
         self.folder = tempfile.TemporaryDirectory(prefix="second-look-", ignore_cleanup_errors=True)
         self.document, self.log = (Path(self.folder.name, name) for name in ("simulated.json", "log"))
@@ -55,9 +67,9 @@ class SecondLook:
             )
         worker.spare(self.process.pid)
 
-    def add_to(self, outcome: Outcome, patience: float = PATIENCE_SECONDS) -> None:
-        """Wait for the end, at most ``patience`` seconds, and add what decides; a look that was not taken is a note."""
-        document = self._result(patience)
+    def add_to(self, outcome: Outcome) -> None:
+        """Wait for the end and add what decides; a look that was not taken is a note."""
+        document = self._result(max(self.patience, (time.monotonic() - self.started) / 2))
         self.kernels = document.get("compiled", {}).get("kernels", [])
         facts, reasons = document.get("facts", {}), document.get("reasons", ())
         seen = [reason for reason in reasons if reason["check"] in CHECKS]

@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,15 +46,18 @@ def run(options) -> ExitCode:
         asked = Outcome(settings, needs_gpu="a simulation was asked for")
         return _without_gpu(options, settings, archs, started, asked)
     progress = report.Progress()
-    look = second_look.SecondLook(settings) if second_look.is_worth_it(settings) else None
-    with look or nullcontext(), ThreadPoolExecutor(2) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        look = stack.enter_context(second_look.SecondLook(settings)) if second_look.is_worth_it(settings) else None
         surroundings = pool.submit(environment.describe)  # nvidia-smi takes a second, and the workers import meanwhile
         compiled = pool.submit(instruction_facts, options)
         try:
             outcome = verify(settings, progress.step)
             if sanitizer and not outcome.findings:
                 _sanitize(sanitizer, outcome, progress.step)
-            if look and not outcome.findings and not outcome.needs_gpu:
+            is_over = bool(outcome.findings or outcome.needs_gpu)
+            if not look and not is_over and second_look.is_owed(outcome):
+                look = stack.enter_context(second_look.SecondLook(settings, second_look.LATE_SECONDS))
+            if look and not is_over:
                 progress.step("second look, in the simulator")
                 look.add_to(outcome)
                 gpu = surroundings.result()["gpu"]

@@ -73,8 +73,8 @@ COUNTED = textwrap.dedent("""
 
 def look(path: Path, patience: float = 300, **settings) -> Outcome:
     outcome = Outcome(Settings(kernel=path, **settings))
-    with second_look.SecondLook(outcome.settings) as taken:
-        taken.add_to(outcome, patience)
+    with second_look.SecondLook(outcome.settings, patience) as taken:
+        taken.add_to(outcome)
     assert taken.process.returncode is not None, "it outlived the verification"
     return outcome
 
@@ -162,3 +162,24 @@ def test_it_is_taken_of_kernels_for_a_gpu_at_full(tmp_path, monkeypatch, level, 
     path.write_text(text)
 
     assert second_look.is_worth_it(Settings(kernel=path, level=level)) is wanted
+
+
+@pytest.mark.parametrize(("level", "name", "owed"), [
+    ("full", "kernel_cutlass_kernel_submissionElementwise", True),
+    ("quick", "kernel_cutlass_kernel_submissionElementwise", False),
+    ("full", "softmax_kernel", False),
+])
+def test_it_is_owed_to_kernels_that_a_file_imports(level, name, owed):
+    outcome = Outcome(Settings(kernel=ELEMENTWISE, level=level))
+
+    assert not second_look.is_owed(outcome)
+    outcome.facts["kernels"] = [{"name": name, "library": False}]
+    assert second_look.is_owed(outcome) is owed
+
+
+def test_a_kernel_in_a_file_beside_is_looked_at(tmp_path):
+    (tmp_path / "barriers.py").write_text(SHARED.read_text())
+    path = tmp_path / "kernel.py"
+    path.write_text("from barriers import *\n")
+
+    assert [found.check for found in look(path, cases=("odd",)).findings] == ["simulation"]
