@@ -145,18 +145,28 @@ def _verify(task, workspace, folder, has_gpu, facts) -> str:
 def _speed(task, workspace, folder, has_gpu, facts) -> str:
     if not has_gpu:
         raise Undecided("no GPU")
-    against = [word for baseline in task.against for word in ("--against", baseline)]
-    code, document, log = _run(SCRIPTS / "benchmark_kernel.py", folder / "graded.py", *against, *JSON)
+    asked = [word for baseline in task.against for word in ("--against", baseline)]
+    asked += [word for case in _timed_cases(task) for word in ("--case", case)]  # and not get_inputs() as it is
+    code, document, log = _run(SCRIPTS / "benchmark_kernel.py", folder / "graded.py", *asked, *JSON)
     cases = document.get("cases", ())
     if code is not ExitCode.PASS or not cases:
         raise Failed(f"no time was measured: {log}")
     if alone := [case["name"] for case in cases if not case.get("speedup")]:
         raise Undecided(f"nothing to compare with in case {alone[0]}: {log}")
-    facts["speedup"] = min(case["speedup"]["estimate"] for case in cases)
-    evidence = f"{facts['speedup']:.2f} times the speed of {task.peer} in the worst case"
-    if facts["speedup"] < task.target:
-        raise Failed(evidence)
+    worst = min(cases, key=lambda case: case["speedup"]["estimate"])
+    facts["speedup"], most = worst["speedup"]["estimate"], worst["speedup"]["high"]
+    evidence = f"{facts['speedup']:.2f} times the speed of {task.peer} in the worst case, {worst['name']}"
+    if most < task.target:  # the target lies outside what the measurement leaves open
+        raise Failed(f"{evidence}; at most {most:.3f}")
     return evidence
+
+
+def _timed_cases(task) -> list[str]:
+    """The names in the hidden specification's BENCH_CASES; it is read, not run."""
+    for node in ast.parse(task.hidden.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "BENCH_CASES":
+            return [ast.literal_eval(key) for key in node.value.keys]
+    return []
 
 
 def _answer(task, workspace, folder, has_gpu, facts) -> str:

@@ -136,16 +136,17 @@ def test_an_undecided_script_is_no_pass(tmp_path, monkeypatch):
 
 @pytest.mark.cpu
 @pytest.mark.parametrize(("last", "verdict", "evidence"), [
-    ({"speedup": {"against": "eager", "estimate": 1.2}}, "PASS", "1.20 times the speed of the best of eager and torch"),
-    ({"speedup": {"against": "eager", "estimate": 0.9}}, "FAIL", "0.90 times the speed of the best of eager and torch"),
-    ({}, "UNDECIDED", "nothing to compare with in case last"),
+    ({"estimate": 1.2, "high": 1.3}, "PASS", "1.20 times the speed of the best of eager and torch"),
+    ({"estimate": 0.9, "high": 0.95}, "FAIL", "in the worst case, last; at most 0.950"),
+    ({"estimate": 0.997, "high": 1.003}, "PASS", "1.00 times the speed"),  # the target lies within the interval
+    (None, "UNDECIDED", "nothing to compare with in case last"),
 ])  # fmt: skip
 def test_on_a_gpu_the_speed_against_the_best_baseline_decides(last, verdict, evidence, tmp_path, monkeypatch):
     (tmp_path / catalogue.SUBMISSION).write_text("def kernel_fn(x):\n    return x\n")
     kernel = {"language": "CuTe DSL", "label": "k", "registers": 1, "spill_bytes": 0}
-    first = {"name": "first", "speedup": {"against": "torch.compile", "estimate": 1.5}}
+    first = {"name": "first", "speedup": {"against": "torch.compile", "estimate": 1.5, "high": 1.6}}
     answers = {"inspect_kernel.py": {"kernels": [kernel]}, "silenced.py": {"launches": 1, "close": False},
-               "benchmark_kernel.py": {"cases": [first, {"name": "last", **last}]},
+               "benchmark_kernel.py": {"cases": [first, {"name": "last", "speedup": last}]},
                "verify_kernel.py": {"verdict": "PASS", "comparisons": [{"case": "default"}]}}  # fmt: skip
     asked = {}
 
@@ -158,4 +159,5 @@ def test_on_a_gpu_the_speed_against_the_best_baseline_decides(last, verdict, evi
 
     assert document["verdict"] == verdict
     assert evidence in document["expectations"][-1]["evidence"]
-    assert asked["benchmark_kernel.py"][1:5] == ("--against", "eager", "--against", "torch.compile")
+    assert asked["benchmark_kernel.py"][1:9] == (
+        "--against", "eager", "--against", "torch.compile", "--case", "16M", "--case", "256M")  # fmt: skip

@@ -4,7 +4,7 @@
     python tests/kernel_harness/simulator/compare_with_gpu.py FOLDER -o results/<name>.json     # on the GPU
 
 Bitwise, except where the PTX ISA documents an error bound (approximations). Programs that use approximations or
-floating-point matrix products of ordinary data differ in the last bits; how much is recorded.
+floating-point matrix products of ordinary data differ in the last bits: programs.RULE bounds by how much.
 """
 
 import argparse
@@ -183,7 +183,7 @@ def main():
     rows = in_processes()
     print(f"corpus: {len(rows)} kernels in {time.time() - started:.0f} s")
     for row in rows:
-        if row.get("different") or "error" in row:
+        if row.get("different") or "error" in row:  # beyond the case's tolerance
             print(json.dumps(row))
     result = {
         "schema": 1, "topic": "simulator", "environment": environment(),
