@@ -162,7 +162,7 @@ def _speed(task, workspace, folder, has_gpu, facts) -> str:
 
 
 def _timed_cases(task) -> list[str]:
-    """The names in the hidden specification's BENCH_CASES; it is read, not run."""
+    """The names in the hidden specification's BENCH_CASES, a literal; it is read, not run."""
     for node in ast.parse(task.hidden.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "BENCH_CASES":
             return [ast.literal_eval(key) for key in node.value.keys]

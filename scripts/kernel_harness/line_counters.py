@@ -29,8 +29,8 @@ SHOWN = 0.005          # of them: fewer are not worth a row
 def collect(file: Path, case: str, arch: str, timeout_s: float) -> dict:
     """Counters of one call: {"case", "arch", "ctas", "instructions", "lines": [{"line", "space", ...}]}.
 
-    The case is ``case`` if its inputs are small enough, else the one of TEST_CASES with most inputs of those that are.
-    A dict with "reason" alone, one sentence, where there are no counters.
+    The case is ``case``, of BENCH_CASES, if its inputs are small enough, else the largest of TEST_CASES that is. A dict
+    with "reason" alone, one sentence, where there are no counters.
     """
     with tempfile.TemporaryDirectory(prefix="counters-") as folder:
         answer = Path(folder, "counters.json")
@@ -69,19 +69,21 @@ def main(file: str, case: str, arch: str, answer: str) -> None:
 
 
 def _affordable(kernel, case: str) -> tuple[str, list | None]:
-    import torch
-    from torch.utils._pytree import tree_leaves
-
     from . import input_sets
+    from .outputs import leaves
+
+    def drawn(keywords) -> list | None:
+        inputs = input_sets.draw(kernel.get_inputs, dict(keywords), 1)
+        return inputs if size_of(inputs) <= simulation.INPUT_BYTES else None
 
     def size_of(inputs: list) -> int:
-        return sum(x.nbytes for x in tree_leaves(inputs) if isinstance(x, torch.Tensor))
+        return sum(x.nbytes for x in leaves(inputs, all_tensors=True))
 
-    drawn = ((name, input_sets.draw(kernel.get_inputs, dict(keywords), 1)) for name, keywords in
-             {case: kernel.bench_cases.get(case, {}), **kernel.cases}.items())
-    small = [(name, inputs) for name, inputs in drawn if size_of(inputs) <= simulation.INPUT_BYTES]
-    asked = [one for one in small if one[0] == case]
-    return max(asked or small, key=lambda one: size_of(one[1]), default=(case, None))
+    if (asked := drawn(kernel.bench_cases[case])) is not None:
+        return case, asked
+    small = {name: inputs for name, keywords in kernel.cases.items() if (inputs := drawn(keywords)) is not None}
+    name = max(small, key=lambda name: size_of(small[name]), default=case)
+    return name, small.get(name)
 
 
 def rows(lines: Sequence[Mapping]) -> list[tuple]:

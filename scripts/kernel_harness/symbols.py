@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torch
 
+from .outputs import leaves
 from .structured import FEW, has_symbols
 
 OTHERS = 4  # cases that are asked
@@ -42,12 +43,5 @@ def _is_number(x: torch.Tensor) -> bool:
 
 def _tensors(made: list) -> Iterator[tuple[tuple[int, int], torch.Tensor]]:
     for index, value in enumerate(made):
-        yield from (((index, place), x.detach()) for place, x in enumerate(_leaves(value)))
+        yield from (((index, place), x.detach()) for place, x in enumerate(leaves(value, all_tensors=True)))
 
-
-def _leaves(value) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item)

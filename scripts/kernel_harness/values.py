@@ -60,7 +60,7 @@ class Bundle:
     @classmethod
     def from_json(cls, document: dict) -> Bundle:
         return cls(document["tree"], tuple(Span(int(o), int(n), str(d)) for o, n, d in document["spans"]),
-                   str(document["file"]), int(document["size"]), frozenset(map(tuple, document.get("symbols", ()))))
+                   str(document["file"]), int(document["size"]), frozenset(map(tuple, document["symbols"])))
 
 
 class Mapping:

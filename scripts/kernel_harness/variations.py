@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from . import values
+from .outputs import leaves
 from .structured import FEW, is_structured
 from .values import Bundle
 
@@ -60,11 +61,11 @@ def varied(
     large_input = torch.cuda.is_available() and bundle.size > GPU_BYTES
     generator = torch.Generator("cuda" if large_input else "cpu").manual_seed(seed)
     changed = False
-    data = sum(t.dtype.is_floating_point and t.numel() > 1 for value in inputs for t in _leaves(value))
+    data = sum(t.dtype.is_floating_point and t.numel() > 1 for value in inputs for t in leaves(value, all_tensors=True))
     for index, value in enumerate(inputs):
         if only is not None and index not in only:
             continue
-        for place, tensor in enumerate(_leaves(value)):
+        for place, tensor in enumerate(leaves(value, all_tensors=True)):
             tensor, is_complex = tensor.detach(), tensor.dtype.is_complex
             floating = tensor.dtype.is_floating_point or is_complex
             if tensor.dtype in values.PACKED or not tensor.numel() or floating == (kinds == "index"):
@@ -380,14 +381,6 @@ def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
         cells = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in target.stride())
         target, value = target[cells], value[cells]
     target.copy_(value)
-
-
-def _leaves(value):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item)
 
 
 def _without_scalars(tree: dict):

@@ -159,5 +159,6 @@ def test_on_a_gpu_the_speed_against_the_best_baseline_decides(last, verdict, evi
 
     assert document["verdict"] == verdict
     assert evidence in document["expectations"][-1]["evidence"]
+    assert all(grade._timed_cases(TASKS[name]) for name in solutions.KERNEL_TASKS)
     assert asked["benchmark_kernel.py"][1:9] == (
         "--against", "eager", "--against", "torch.compile", "--case", "16M", "--case", "256M")  # fmt: skip

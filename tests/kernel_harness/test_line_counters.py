@@ -43,23 +43,37 @@ def test_rows_leave_out_what_moves_next_to_nothing():
     assert shown == [("k.py:5", "global read", 64, 32000, 3000, "sectors", 1000, 3.0)]
 
 
+def profiled(kernel, style):
+    """CUDA_VISIBLE_DEVICES hides the GPU from machines that have one, PATH its ncu."""
+    environment = dict(os.environ, CUDA_VISIBLE_DEVICES="", PATH="/usr/bin:/bin")
+    command = [sys.executable, ROOT / "scripts/profile_kernel.py", kernel, "--format", style]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+
+
+@pytest.mark.compile
+def test_the_page_shows_what_the_second_rung_of_the_gemm_ladder_gives():
+    page = (ROOT / "references/profiling.md").read_text().splitlines()
+    shown = [text for text in page if text.startswith(("LINE ", "NOTE "))]
+
+    assert len(shown) == 3
+    assert set(shown) <= set(profiled(ROOT / "examples/gemm_ladder/02_shared_memory.py", "plain").stdout.splitlines())
+
+
 @pytest.mark.compile
 def test_the_counters_of_a_kernel_without_a_gpu(tmp_path):
     """The first rung of the softmax ladder gives a row to a thread: each of its loads takes a sector for 2 bytes."""
-    pytest.importorskip("cutlass")
     source = (ROOT / "examples/softmax_ladder/01_naive.py").read_text()
     kernel = tmp_path / "naive.py"
     cases = 'TEST_CASES = {"small": {"shape": (64, 128)}}\nBENCH_CASES = {"huge": {"shape": (8192, 1024)}}\n'
     kernel.write_text(f"{source}\n\n{cases}")
-    environment = dict(os.environ, CUDA_VISIBLE_DEVICES="", PATH="/usr/bin:/bin")
-    command = [sys.executable, ROOT / "scripts/profile_kernel.py", kernel, "--format", "json"]
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    finished = profiled(kernel, "json")
     document = json.loads(finished.stdout)
     counted = document["simulated"]
 
     assert finished.returncode == 6
     assert (counted["case"], counted["arch"], counted["ctas"]) == ("small", "sm_90a", 1)
     loads = [one for one in counted["lines"] if (one["space"], one["direction"]) == ("global", "read")]
+    assert loads
     for one in loads:
         assert one["bytes"] == 64 * 128 * 2
         assert one["transfers"] == 16 * one["ideal"] == 64 * 128
@@ -72,7 +86,6 @@ def test_the_counters_of_a_kernel_without_a_gpu(tmp_path):
     ("def kernel_fn(x):\n    raise RuntimeError('not today')", "RuntimeError: not today"),
 ])
 def test_without_counters_there_is_a_reason(tmp_path, body, reason):
-    pytest.importorskip("cutlass")
     kernel = tmp_path / "k.py"
     usual = "import torch\nget_inputs = lambda: [torch.randn(8)]\nreference_fn = kernel_fn = lambda x: x + 1\n"
     kernel.write_text(f"{usual}{body}\n")
