@@ -28,11 +28,12 @@ def run(
     options=None,
     shared=0,
     directives="",
+    **simulated,
 ):
     """Runs the body `lines`, line 1 first, on out (p0) and in (p1), one word per thread. Returns (report, out).
 
     In the body: t thread, i thread of the grid, n threads of a CTA, q0 t == 0; w0 out, w1 in, w3 and w4 the thread's
-    words of them; x10 the 4096 bytes of shared memory, x11 the thread's word there.
+    words of them; x10 the 4096 bytes of shared memory, x11 the thread's word there. `simulated` goes to simulate().
     """
     body = "\n".join(f".loc 1 {number} 0\n{line}" for number, line in enumerate(lines, 1))
     declared = "".join(f", .param .align 64 .b8 m{j}[128]" for j in range(len(params)))
@@ -43,9 +44,8 @@ def run(
     source.data.view(np.uint32)[:] = np.arange(len(source.data) // 4)
     addresses = [out.base.to_bytes(8, "little"), source.base.to_bytes(8, "little")]
     given = addresses + [make(out.base, source.base) for make in params]
-    report = simulate(
-        text, None, (grid, 1, 1), (threads, 1, 1), (cluster, 1, 1), shared, given, memory, profile, options=options
-    )
+    shape = (grid, 1, 1), (threads, 1, 1), (cluster, 1, 1)
+    report = simulate(text, None, *shape, shared, given, memory, profile, options=options, **simulated)
     return report, out.data.view(np.uint32).copy()
 
 

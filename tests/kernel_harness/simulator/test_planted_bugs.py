@@ -1,7 +1,6 @@
 # ruff: noqa: E501  PTX reads better unbroken
 """Each defect that the simulator claims to find, planted in a small kernel, next to the same kernel without it."""
 
-import kernel_harness.simulator
 import numpy as np
 import pytest
 from kernel_harness.simulator import Profile, SimulationError, UnsupportedInstruction, machine, tensor_copies
@@ -280,9 +279,8 @@ def test_flag_that_another_cta_sets(monkeypatch):
     lines = ["setp.ge.u32 q1, i, 128; @q1 st.release.gpu.global.b32 [w0], 7; @q1 bra END;",
              "LOOP: ld.acquire.gpu.global.b32 x1, [w0]; setp.ne.u32 q2, x1, 7; @q2 bra LOOP;", "END:"]  # fmt: skip
     expect_clean(lines, grid=2, uninitialised_output=False)
-    monkeypatch.setattr(kernel_harness.simulator.simulate, "__defaults__", (None, 128, None))
     with pytest.raises(SimulationError, match="wave_lanes"):
-        run(lines, grid=2, uninitialised_output=False)
+        run(lines, grid=2, uninitialised_output=False, wave_lanes=128)
 
 
 # Counters ---------------------------------------------------------------------------------------------------------
