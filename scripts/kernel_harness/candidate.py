@@ -118,7 +118,7 @@ def call(
                 fill_device(entry, late=stream == "slow")
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
-            with _around() as simulator, simulation.launching(simulator, launches):
+            with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates):
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)

@@ -53,16 +53,28 @@ def refuse_extensions() -> None:
 
 
 @contextlib.contextmanager
-def launching(device, how: str):
+def launching(device, how: str, inputs: list, mutates: frozenset):
     """Launches on the simulated device, if there is one, do nothing ("idle"), or start their last CTAs first
-    ("turned")."""
-    if device is not None and how:
+    ("turned"), and change no input but those of the indices ``mutates``."""
+    if device is None:
+        yield
+        return
+    changing = _storages([value for index, value in enumerate(inputs) if index in mutates])
+    device.read_only = _storages(inputs) - changing
+    if how:
         setattr(device, how, True)
     try:
         yield
     finally:
-        if device is not None and how:
+        device.read_only = set()
+        if how:
             setattr(device, how, False)
+
+
+def _storages(inputs: list) -> set[int]:
+    from .outputs import leaves
+
+    return {tensor.untyped_storage().data_ptr() for tensor in leaves(inputs)}
 
 
 def _registers(image: bytes, kernel: str) -> int | None:

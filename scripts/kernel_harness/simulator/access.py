@@ -164,6 +164,13 @@ def load(machine, space, addresses, lanes, nbytes, atomic=False, align=None, int
     return rows
 
 
+def look_for_constant(machine, buffer, lanes, offsets):
+    """Find writes to memory that is to stay as it is. They are made: the kernel may put back what was there."""
+    if buffer.read_only:
+        message = f"writes to {describe(buffer, offsets[0])}, which no kernel is to change"
+        machine.find("read-only", message, int(lanes[0]), buffer.base + int(offsets[0]), len(np.unique(lanes)))
+
+
 def _same_but_for_rounding(a, b):
     """Which rows (n, nbytes) hold float32 that agree to nine bits: one sum, which each lane of a butterfly added in an
     order of its own. Triton lets all of them write it, and any will do."""
@@ -184,14 +191,7 @@ def store(machine, space, addresses, lanes, rows, atomic=False, *, is_profiled=T
     report_outside(machine, space, addresses, lanes, outside, nbytes, "writes")
     for buffer, positions, offsets, shared in parts:
         mine = rows[positions]
-        if buffer.read_only:
-            machine.find(
-                "out-of-bounds",
-                f"writes read-only memory {buffer.label}",
-                int(lanes[positions][0]),
-                int(addresses[positions][0]),
-            )
-            continue
+        look_for_constant(machine, buffer, lanes[positions], offsets)
         if buffer.is_global:
             machine.global_races.write(machine, buffer, offsets, nbytes, lanes[positions], mine, atomic=atomic)
             machine.lifetimes.dependent(buffer, lanes[positions], offsets, nbytes, "writes")

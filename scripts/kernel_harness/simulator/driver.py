@@ -65,6 +65,7 @@ class SimulatedDevice:
         self.multiprocessors = multiprocessors or DEVICE_ATTRIBUTES[SM_COUNT]
         self.launches, self.profile, self.wave_lanes = [], profile, wave_lanes
         self.registers_of = registers_of or (lambda cubin, kernel: None)
+        self.read_only = set()  # addresses of the storages that no launch may write to
         self.arguments = []  # tensors given to the compiled function that runs: (label, tensor)
         self._addressed = {}  # storage address -> weak reference to a tensor whose data_ptr() was asked for
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
@@ -178,7 +179,7 @@ class SimulatedDevice:
                 tuple(tensor.stride()),
                 tensor.element_size(),
             )
-            memory.add(address, data, label, written, description)
+            memory.add(address, data, label, written, description, read_only=address in self.read_only)
         return memory
 
 

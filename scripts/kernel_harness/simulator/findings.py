@@ -18,6 +18,7 @@ class UnsupportedInstruction(SimulationError):
 KINDS = (
     "out-of-bounds",
     "misaligned",
+    "read-only",
     "uninitialised-read",
     "race",
     "missing-proxy-fence",

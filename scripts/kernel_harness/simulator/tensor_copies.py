@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import numerics as nm
-from .access import address_reader, load, locate, report_outside
+from .access import address_reader, load, locate, look_for_constant, report_outside
 from .copies import bulk_read, complete, multicast_targets, share_bulk_read
 from .findings import UnsupportedInstruction
 from .legality import tensor_map_problems
@@ -313,6 +313,7 @@ def _store(machine, lane, tensor_map, coordinates, start, reduction):
     report_outside(machine, "global", chosen, lanes, outside, size, "a tensor copy writes")
     for buffer, positions, there, _ in parts:
         rows = data[positions]
+        look_for_constant(machine, buffer, lanes[positions], there)
         machine.global_races.write(machine, buffer, there, size, lanes[positions], rows, element)
         machine.lifetimes.dependent(buffer, lanes[positions], there, size, "a tensor copy writes")
         if reduction:

@@ -28,12 +28,14 @@ def run(
     options=None,
     shared=0,
     directives="",
+    constant=False,
     **simulated,
 ):
     """Runs the body `lines`, line 1 first, on out (p0) and in (p1), one word per thread. Returns (report, out).
 
     In the body: t thread, i thread of the grid, n threads of a CTA, q0 t == 0; w0 out, w1 in, w3 and w4 the thread's
     words of them; x10 the 4096 bytes of shared memory, x11 the thread's word there. `simulated` goes to simulate().
+    constant: nobody may write to in.
     """
     body = "\n".join(f".loc 1 {number} 0\n{line}" for number, line in enumerate(lines, 1))
     declared = "".join(f", .param .align 64 .b8 m{j}[128]" for j in range(len(params)))
@@ -42,6 +44,7 @@ def run(
     out = memory.allocate(4 * threads * grid, "out", written=not uninitialised_output)
     source = memory.allocate(4 * (source_words or threads * grid), "in", written=True)
     source.data.view(np.uint32)[:] = np.arange(len(source.data) // 4)
+    source.read_only = constant
     addresses = [out.base.to_bytes(8, "little"), source.base.to_bytes(8, "little")]
     given = addresses + [make(out.base, source.base) for make in params]
     shape = (grid, 1, 1), (threads, 1, 1), (cluster, 1, 1)

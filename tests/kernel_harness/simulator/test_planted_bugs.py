@@ -273,6 +273,14 @@ def test_flag_that_nobody_sets(monkeypatch):
            ["nobody changes"], uninitialised_output=False)  # fmt: skip
 
 
+def test_an_input_is_changed_and_put_back():
+    lines = ["ld.global.b32 x1, [w4];", "st.global.b32 [w4], 7;", "st.global.b32 [w4], x1;"]
+    report = expect(lines, "read-only", 2, ["writes to in", "(128 times)"], constant=True)
+    assert [finding.line for finding in report.findings] == [2, 3]
+    expect_clean(lines, uninitialised_output=False)
+    expect_clean(lines[:1], constant=True, uninitialised_output=False)
+
+
 def test_flag_that_another_cta_sets(monkeypatch):
     """CTA 0 waits for CTA 1: fine where both run together, undecided where CTA 1 has not started."""
     monkeypatch.setattr(machine, "POLL_LIMIT", 100)
@@ -389,6 +397,13 @@ def test_findings_of_tensor_copies_count_elements(monkeypatch, words, on_out, li
     assert report.counters == by_element.counters
     assert (out == out_by_element).all()
     assert any(all(word in str(finding) for word in words) for finding in report.findings), report.findings
+
+
+def test_a_tensor_copy_into_a_constant_tensor():
+    make = lambda out, source: TensorMap(source, 1, (64, 4), (128,), (64, 4)).encode()
+    lines = ["st.shared.b32 [x11], t;", _TENSOR_STORE]
+    expect(lines, "read-only", 2, ["writes to in"], constant=True, params=[make])
+    expect_clean(lines, params=[make], uninitialised_output=False)
 
 
 # Each CTA writes its own number at its place, and then at the places of CTAs that it cancels.
