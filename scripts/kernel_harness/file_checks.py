@@ -76,8 +76,8 @@ class FileChecks(CaseJudge):
         """Would a kernel that computes nothing pass? Kept for the verdict: one case with teeth is enough."""
         teeth, native = self.judge.teeth, expected["native"]
         nodes = list(values.tensors_of(native.bundle.tree["items"]["result"]))
-        total = sum(math.prod(node["shape"]) for _, node in nodes)
-        if not nodes or total == 0 or total > NULL_LIMIT_ELEMENTS:
+        nodes = [(path, node) for path, node in nodes if math.prod(node["shape"])]  # anything passes for an empty one
+        if not nodes or sum(math.prod(node["shape"]) for _, node in nodes) > NULL_LIMIT_ELEMENTS:
             return
         source = values.Mapping(inputs, writable=False)
         tensors = [values.rebuild(t, source.bytes_of) for _, t in values.tensors_of(inputs.tree)]
