@@ -63,8 +63,10 @@ def launching(device, how: str, inputs: list, mutates: frozenset):
     device.read_only = _storages(inputs) - changing
     if how:
         setattr(device, how, True)
+    device.streams.begin()
     try:
         yield
+        device.streams.end()
     finally:
         device.read_only = set()
         if how:

@@ -169,6 +169,9 @@ class Judge:
         """The cases to judge, once the oracle has imported the file."""
         declared = self.ask_oracle_answer("load")
         self.declared = declared
+        if "needs_gpu" in declared:
+            self.outcome.needs_gpu = declared["needs_gpu"]
+            raise Stop
         if "contract" in declared:
             raise ContractError(declared["contract"], declared["detail"])
         self.mutates = frozenset(declared["mutates"])

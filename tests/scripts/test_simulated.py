@@ -77,6 +77,49 @@ def test_a_barrier_that_some_threads_miss_is_named_beside_the_race(tmp_path):
     assert re.search(r"race: .* deadlock: .* 96 threads are at barrier 0, which waits for 100", finding)
 
 
+def test_a_stream_that_nobody_joins(first_kernel, tmp_path):
+    """A launch, and an operation of PyTorch's, on a stream of the file's own."""
+    path = tmp_path / "first.py"
+    joined = """SIDE = torch.cuda.Stream()
+
+
+def kernel_fn(x, y):
+    main = torch.cuda.current_stream()
+    SIDE.wait_stream(main)
+    with torch.cuda.stream(SIDE):
+        out = on_the_current_stream(x, y)
+    main.wait_stream(SIDE)
+    return out
+
+
+def on_the_current_stream(x, y):"""
+    source = changed(first_kernel, {r"n=1 << 20": "n=1000", r"def kernel_fn\(x, y\):": joined})
+    twice = source.replace("out = on_the", "out = x.add(0) * 0 + on_the")
+    found = []
+    for text in (source, twice):
+        for left_out in ("-", "    SIDE.wait_stream(main)\n", "    main.wait_stream(SIDE)\n"):
+            path.write_text(text.replace(left_out, ""))
+            found.append(re.findall(r"first.py:\d+: unordered-stream: .*?\[([a-z]+)", verify(path).stdout)[:1])
+
+    assert found == [[], ["kernel"], ["kernel"], [], ["torch"], ["torch"]]
+
+
+@pytest.mark.parametrize("line", [
+    "SMS = torch.cuda.get_device_properties(0).multi_processor_count",
+    "WORKSPACE = torch.zeros(4, device='cuda')",
+    "DONE = torch.cuda.Event()",
+    "CHANCE = torch.Generator(device='cuda')",
+])  # fmt: skip
+def test_a_file_that_asks_for_the_gpu_when_it_is_imported(first_kernel, tmp_path, line):
+    path = tmp_path / "first.py"
+    path.write_text(changed(first_kernel, {r"n=1 << 20": "n=1000"}) + line)
+
+    run = verify(path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "verdict=SIMULATED" in run.stdout.splitlines()[-1]
+
+
 def test_a_result_that_hangs_on_which_cta_comes_first_is_wrong(tmp_path):
     source = (ROOT / "tests/kernels/cheats/d9_order_of_the_ctas.py").read_text()
     by_counter, by_number = tmp_path / "counter.py", tmp_path / "number.py"

@@ -27,6 +27,7 @@ from .host import DEVICE_ATTRIBUTES, SM_COUNT
 from .memory import Memory
 from .parser import parse
 from .simulate import WAVE_LANES, initialise, simulate
+from .streams import Streams
 
 _TARGETS = {"sm_80": (8, 0), "sm_90": (9, 0), "sm_90a": (9, 0), "sm_100a": (10, 0), "sm_120a": (12, 0)}
 
@@ -72,11 +73,12 @@ class SimulatedDevice:
         self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
         self._variables = {}  # PTX of a module -> its variables, which live as long as the module
         self.idle = self.turned = False
+        self.streams = Streams()
         self._exit = None
 
     @property
     def findings(self):
-        return [finding for report in self.launches for finding in report.findings]
+        return [*(finding for report in self.launches for finding in report.findings), *self.streams.findings]
 
     def __enter__(self):
         from . import cuda_device, dsl_device, torch_device
@@ -136,13 +138,17 @@ class SimulatedDevice:
 
     # Launches ----------------------------------------------------------------------------------------------------
 
-    def launch(self, text, kernel, grid, block, cluster, shared_bytes, params, options=None, overlaps=False):
+    def launch(
+        self, text, kernel, grid, block, cluster, shared_bytes, params, options=None, overlaps=False, stream=0
+    ):
         """Simulates a launch on the memory of the tensors that are known, and keeps its report.
 
         options: LaunchOptions. overlaps: a programmatic dependent launch, which may begin before the last one ends.
+        stream: a handle, 0 for the current one.
         """
         if self.idle:
             return
+        self.streams.work(kernel, self.streams.by_handle(stream))
         memory = self._memory(self._variables.setdefault(text, {}))
         if not overlaps:
             self._running = {}

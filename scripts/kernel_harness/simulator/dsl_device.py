@@ -33,7 +33,8 @@ class _Calls:
         dimensions = launch.grid, launch.block, launch.cluster
         registers = self.device.registers_of(launch.image, launch.kernel) if launch.image else None
         options = replace(launch.options, registers=registers)
-        self.device.launch(text, launch.kernel, *dimensions, launch.shared_bytes, params, options, launch.overlaps)
+        given = launch.shared_bytes, params, options, launch.overlaps, launch.stream
+        self.device.launch(text, launch.kernel, *dimensions, *given)
 
     def call(self, function, call, args, kwargs, convert):
         """Calls a compiled function; with `convert`, torch tensors become CUDA tensors at their CPU addresses."""

@@ -33,6 +33,7 @@ KINDS = (
     "swizzle-mismatch",
     "cluster-lifetime",
     "early-dependent",
+    "unordered-stream",
 )
 
 

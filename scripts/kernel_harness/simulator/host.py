@@ -67,6 +67,7 @@ class HostLaunch:
     arguments: int
     overlaps: bool = False  # a programmatic dependent launch
     attributes: dict = field(default_factory=dict)  # cudaFuncAttribute -> value, of the kernel
+    stream: int = 0  # a handle
     image: bytes | None = None  # the cubin that the kernel was loaded from
 
     @property
@@ -125,14 +126,14 @@ class FakeRuntime:
                 cluster = tuple(attribute.value[:3])
             overlaps |= attribute.identifier == _PROGRAMMATIC and attribute.value[0] != 0
         grid, block = tuple(config.grid), tuple(config.block)
-        return self._run(kernel, grid, block, cluster, config.shared_bytes, arguments, overlaps)
+        return self._run(kernel, grid, block, cluster, config.shared_bytes, arguments, overlaps, config.stream)
 
     def _cudaLaunchKernel(self, kernel, gx, gy, gz, bx, by, bz, arguments, shared_bytes, stream):
-        return self._run(kernel, (gx, gy, gz), (bx, by, bz), (1, 1, 1), shared_bytes, arguments)
+        return self._run(kernel, (gx, gy, gz), (bx, by, bz), (1, 1, 1), shared_bytes, arguments, False, stream)
 
-    def _run(self, kernel, *described):
+    def _run(self, kernel, grid, block, cluster, shared_bytes, arguments, overlaps, stream):
         name = self._names[kernel - 1]
-        launch = HostLaunch(name, *described)
+        launch = HostLaunch(name, grid, block, cluster, shared_bytes, arguments, overlaps, stream=stream or 0)
         launch.attributes, launch.image = self._attributes.get(kernel, {}), self._image_of.get(kernel)
         # An exception cannot cross the host code: it is kept, and raised when the call returns.
         if self.error is None:

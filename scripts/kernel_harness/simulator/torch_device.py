@@ -1,12 +1,13 @@
 """torch with CPU tensors that call themselves CUDA tensors, for code that checks or names devices."""
 
 import contextlib
-import time
 import types
 from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
+
+from .streams import Event, Stream
 
 _FRESH = {torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty, torch.Tensor.new_empty_strided}
 # Functions that neither write their arguments nor read their values.
@@ -34,54 +35,6 @@ class _Generator(torch.Generator):
         return super().__new__(cls, "cpu")
 
 
-class _Stream:
-    """Launches run at once and in order: every stream is the same one, and an event is a point in time."""
-
-    def __init__(self, device=None, priority=0, **kwargs):
-        self.device, self.priority, self.cuda_stream, self.stream_id = _CUDA, priority, 0, 0
-
-    def __eq__(self, other):
-        return isinstance(other, _Stream)
-
-    def __hash__(self):
-        return hash(self.cuda_stream)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        pass
-
-    def synchronize(self):
-        pass
-
-    wait_stream = wait_event = lambda self, other: None
-
-    def query(self):
-        return True
-
-    def record_event(self, event=None):
-        event = event or _Event()
-        event.record(self)
-        return event
-
-
-class _Event:
-    def __init__(self, *flags, **named_flags):
-        self.seconds = time.perf_counter()
-
-    def record(self, stream=None):
-        self.seconds = time.perf_counter()
-
-    wait = synchronize = lambda self, stream=None: None
-
-    def query(self):
-        return True
-
-    def elapsed_time(self, end):
-        return 1e3 * (end.seconds - self.seconds)
-
-
 class _CudaMode(TorchFunctionMode):
     def __init__(self, device):
         super().__init__()
@@ -107,7 +60,10 @@ class _CudaMode(TorchFunctionMode):
             args = tuple(a for a in args if not _is_cuda(a))
             if len(args) == 1 and not {k for k in kwargs if k not in ("device", "non_blocking")}:
                 return args[0].clone() if kwargs.get("copy") else args[0]
-        if getattr(function, "__name__", "") not in _VIEWS and function not in _FRESH:
+        name = getattr(function, "__name__", "")
+        if name not in _VIEWS and function not in _FRESH:
+            if self.device.streams.current is not self.device.streams.caller:
+                self.device.streams.work(f"torch's {name}")
             for value in (*args, *kwargs.values()):
                 if isinstance(value, torch.Tensor):
                     self.device.touched(value)
@@ -138,22 +94,33 @@ def pretend_cuda(device):
         total_memory=64 << 30,
         L2_cache_size=50 << 20,
     )
-    stream = _Stream()
+    streams = device.streams
+
+    class CudaStream(Stream):  # classes, as others write ``torch.cuda.Stream | None`` in annotations
+        def __init__(self, device=None, priority=0, **kwargs):
+            super().__init__(streams, priority)
+
+    class CudaEvent(Event):
+        def __init__(self, *flags, **named_flags):
+            super().__init__(streams)
+
     functions = {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "synchronize": lambda device=None: None,
+        "synchronize": lambda device=None: streams.host_waits(),
         "empty_cache": lambda: None,
         "get_device_capability": lambda device=None: (major, minor),
         "get_device_properties": lambda device=None: properties,
         "get_device_name": lambda device=None: properties.name,
-        "current_stream": lambda device=None: stream,
-        "default_stream": lambda device=None: stream,
-        "Stream": _Stream,
-        "Event": _Event,
+        "current_stream": lambda device=None: streams.current,
+        "default_stream": lambda device=None: streams.default,
+        "Stream": CudaStream,
+        "ExternalStream": lambda handle, device=None: streams.by_handle(handle),
+        "Event": CudaEvent,
         "device": lambda device: contextlib.nullcontext(),
-        "stream": lambda stream: contextlib.nullcontext(),
+        "stream": streams.on,
+        "set_stream": streams.set_current,
         "is_current_stream_capturing": lambda: False,
         "manual_seed": lambda seed: None,
         "manual_seed_all": lambda seed: None,
