@@ -52,6 +52,7 @@ NEEDED = [
     ("b1_cache_by_pointer", VALUES),
     ("b3_every_forty_third", VALUES),
     ("d2_number_ignored", ("ignored-argument",)),
+    ("b1_order_from_get_inputs", ("own-inputs",)),
     ("b1_rows_by_checksum", ("other-values",)),
     ("d7_tf32_on_whole_numbers", ("other-values",)),
     ("d5_windows_of_minus_infinity", VALUES),

@@ -26,6 +26,7 @@ WITH_TORCH = {
     "poison",
     "surroundings",
     "witness",
+    "own_inputs",
     "failures",
     "device_trials",
     "graph_nodes",

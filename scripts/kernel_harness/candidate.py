@@ -16,12 +16,24 @@ from pathlib import Path
 
 import torch
 
-from . import audit, census, failures, graph_nodes, integrity, interpreter, neutral, reference_guard, simulation, values
+from . import (
+    audit,
+    census,
+    failures,
+    graph_nodes,
+    integrity,
+    interpreter,
+    neutral,
+    own_inputs,
+    reference_guard,
+    simulation,
+    values,
+)
 from .contract import ContractError, KernelFile, load_kernel
-from .fingerprint import fingerprint
+from .fingerprint import Pending, fingerprint
 from .outputs import aliases, distance, leaves, places, result_problem, settled
 from .poison import PATTERNS, poison_next
-from .slots import SLOTS, Slot, alias, disguise, fill_device, prepare, read_back
+from .slots import SLOTS, Slot, alias, disguise, fill_device, on_stream, prepare, read_back
 from .surroundings import Surroundings
 from .tracing import trace_call
 from .witness import Witness
@@ -93,6 +105,7 @@ def call(
     launches: str = "",
     witness: bool = False,
     mode: str = "",
+    own: str = "",
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -102,8 +115,11 @@ def call(
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
     launches: of simulation.launching. witness: says of what the result is a copy. mode: torch's for the call.
+    own: a case, whose get_inputs makes the tensors that are passed, here, before they are given the values.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
+    with _around():
+        mine = own_inputs.drawn(_file, own) if own else []
     if borrow:
         entry.inputs[0] = SLOTS[borrow].inputs[0]
     on_gpu = any(t.is_cuda for t in entry.storages.values())
@@ -112,10 +128,11 @@ def call(
     arguments = list(entry.inputs)
     facts: dict = {}
     try:
-        with _on_stream(stream if on_gpu else "default") as side:
+        with on_stream(stream if on_gpu else "default") as side:
             poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
+            arguments = own_inputs.holding(mine, arguments)
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
             with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates):
@@ -345,17 +362,6 @@ def _poison_results(entry: Slot, result, byte: int) -> None:
     torch.cuda.synchronize()
 
 
-@contextlib.contextmanager
-def _on_stream(kind: str):
-    if kind == "default":
-        yield None
-        return
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        yield side
-
-
 def _device(entry: Slot) -> str:
     return next((str(block.device) for block in entry.blocks.values()), "cpu")
 
@@ -364,21 +370,7 @@ def _prints(result, snapshot: bool = False) -> list[tuple]:
     """Fingerprints of the result's tensors, computed where they are, in stream order."""
     with torch.no_grad():
         pending = [fingerprint(t, snapshot) for t in leaves(result) if t.layout is torch.strided]
-    return pending if not any(t.is_cuda for t in leaves(result)) else _Pending(pending)
-
-
-class _Pending(list):
-    """Fingerprints still on the GPU; comparing two reads them."""
-
-    def __eq__(self, other) -> bool:
-        return list(map(_numbers, self)) == list(map(_numbers, other))
-
-    def __ne__(self, other) -> bool:
-        return not self == other
-
-
-def _numbers(fingerprint) -> tuple:
-    return tuple(fingerprint.tolist()) if isinstance(fingerprint, torch.Tensor) else fingerprint
+    return pending if not any(t.is_cuda for t in leaves(result)) else Pending(pending)
 
 
 def _remember(name: str, result, prints: list) -> str | None:
@@ -396,5 +388,4 @@ def _save(entry: Slot, result, output: str) -> dict:
     return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
 
 
-HANDLERS = {"load": load, "call": call, "alternate": alternate, "recheck": recheck, "drop": drop, "graph": graph,
-            "ablate": ablate}
+HANDLERS = {function.__name__: function for function in (load, call, alternate, recheck, drop, graph, ablate)}

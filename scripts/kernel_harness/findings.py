@@ -92,6 +92,10 @@ EXPLANATIONS = {
         "{seen} A tensor may start anywhere in its storage: use data_ptr(), strides and the tensor's "
         "own size, not its storage.",
     ),
+    "own-inputs": (
+        WRONG,
+        "{seen} What get_inputs leaves behind is no input: kernel_fn must compute from the values it is given.",
+    ),
     "case-order": (
         WRONG,
         "Called with the last cases first, in a new process, the result is wrong: {seen} What a call leaves behind (a "

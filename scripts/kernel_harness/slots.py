@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 
 import torch
@@ -94,6 +95,18 @@ def fill_device(entry: Slot, late: bool = False) -> None:
         alias(entry, index).copy_(data)
         if data.is_cuda:
             data.record_stream(torch.cuda.current_stream())
+
+
+@contextlib.contextmanager
+def on_stream(kind: str):
+    """A call's stream: "default" gives None, all else a new one that waits for the current one."""
+    if kind == "default":
+        yield None
+        return
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        yield side
 
 
 def _hold_other_streams() -> None:

@@ -122,6 +122,8 @@ class CaseTrials(DeviceTrials):
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         if not simulate and not large and (self.thorough or (judge.full and not self.bench)):
             steps.append(lambda: self._many_calls(first))
+        if judge.full and self.thorough and not large and not judge.mutates:
+            steps.append(lambda: self._own_inputs(first))
         if simulate and reply["facts"]["simulated"]["takes_turns"]:
             steps.append(lambda: self._turned(first))
         seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])

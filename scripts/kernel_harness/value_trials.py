@@ -231,6 +231,21 @@ class ValueTrials(HostileTrials):
             self._hostile(first)
             self._sealed(first)
 
+    def _own_inputs(self, first: Bundle) -> None:
+        """New values in tensors that get_inputs made in kernel_fn's process."""
+        new, moved = self._varied(first, variations.warp)
+        if not moved:
+            new, moved = self._other_inputs(first)
+        try:
+            expected = self._reference(new, "varied")
+        except ContractError:
+            return
+        label, work = "new values in tensors that get_inputs made in the same process", self._working_copy(new)
+        reply = self._call(label, work, "b", poison="nan", own=self.case, may_fail=True)
+        if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
+            seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
+            self.outcome.add("own-inputs", seen, self.case)
+
     def _index_replay(self, first: Bundle) -> None:
         """Other integers, masks and numbers than a first call's, in a process that may die of them.
 

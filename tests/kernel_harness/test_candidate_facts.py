@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from kernel_harness import candidate, census, outputs, slots, tracing, values
-from kernel_harness.candidate import _Pending
+from kernel_harness.fingerprint import Pending
 
 pytestmark = pytest.mark.cpu
 
@@ -164,8 +164,8 @@ def test_distance_of_results_that_are_compared_in_parts(monkeypatch):
 def test_fingerprints_of_a_result_on_both_devices_compare():
     here, there = (3, 4), torch.tensor([1, 2])
 
-    assert _Pending([here, there]) == _Pending([here, there.clone()])
-    assert _Pending([here, there]) != _Pending([here, there + 1])
+    assert Pending([here, there]) == Pending([here, there.clone()])
+    assert Pending([here, there]) != Pending([here, there + 1])
 
 
 def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
