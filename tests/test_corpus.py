@@ -60,6 +60,7 @@ NEEDED = [
     ("a9_ordinary_memory_sniffed", ("offset-views",)),
     ("b1_cache_by_most_elements", ("replay", "other-values", "offset-views")),
     ("d10_last_block_of_one", ("sizes-between",)),
+    ("d10_tall_ones_are_sampled", ("sizes-between",)),
     ("b1_cache_blind_to_sign", ("values", "other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),
     ("a9_plain_tensors_sniffed", ("offset-views",)),

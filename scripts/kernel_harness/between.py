@@ -9,29 +9,34 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise, permutations
+
+from .paths import beyond
 
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 SMALL = 5  # elements; from there on a size is like its neighbours
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
+PATHS = 3  # sizes of each argument that take paths of their own
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
 
 
-def between(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
-    each, then sizes of one case beside those of the first, one in the middle of the widest gap, then those that make
-    two sizes equal that no case has equal, last one that whole blocks fill where no size of the cases' is such, one
-    that is one more, and the one after the smallest."""
+    each, then those that the file's ``constants`` separate from the cases' (paths.py), sizes of one case beside those
+    of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, last
+    one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
+    smallest."""
     numbers, orders = [_numbers(case) for case in cases], _orders(cases)
     shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
     tied: dict[tuple[int, ...], list[Place]] = {}
     for place in shared:
         tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
-    found = [*_resized(cases, tied, _new_size), *_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
+    found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
+    found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
@@ -54,6 +59,11 @@ def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]],
     chosen = [(choose(set(sizes)), places) for sizes, places in tied.items()]
     made = ((size, places, case) for size, places in chosen if size is not None for case in cases)
     return [(_named(places, size), _with(case, places, size), case) for size, places, case in made]
+
+
+def _beyond(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], constants: Collection[int]) -> list:
+    chosen = [(size, places) for sizes, places in tied.items() for size in beyond(sizes, constants)[:PATHS]]
+    return [(_named(places, size), _with(case, places, size), case) for size, places in chosen for case in cases]
 
 
 def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:

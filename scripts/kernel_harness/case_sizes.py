@@ -6,8 +6,9 @@ import inspect
 
 from . import shrinking
 from .between import between, volume
-from .contract import KernelFile
+from .contract import KernelFile, read_source
 from .outputs import leaves
+from .paths import constants
 
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
 
@@ -43,7 +44,7 @@ def add_between(file: KernelFile, limit: int) -> dict:
     given = [{**_default_sizes(file), **case} for case in file.cases.values()]
     groups: dict[str, list[str]] = {}
     most = max([DRAWN, *map(volume, given)])
-    for changed, keywords, before in between(given):
+    for changed, keywords, before in between(given, constants(read_source(file.path)[1])):
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
         try:

@@ -12,7 +12,7 @@ from .verification import THOROUGH_BYTES
 from .worker import Worker, WorkerError
 
 LAST_CASES = 2
-MOST_SIZES = 10
+MOST_SIZES = 12
 INPUT_BYTES = 2 * 2**20
 
 

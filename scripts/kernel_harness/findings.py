@@ -108,8 +108,8 @@ EXPLANATIONS = {
     ),
     "sizes-between": (
         WRONG,
-        "Sizes between or beside those of the cases give a wrong result: {seen} If the kernel does not take them, it "
-        "must raise ValueError.",
+        "Sizes between or beside those of the cases, or beyond a number that the file compares with, give "
+        "a wrong result: {seen} If the kernel does not take them, it must raise ValueError.",
     ),
     "ignored-argument": (
         WRONG,

@@ -1,5 +1,6 @@
 """Further cases of a file, as get_inputs makes them."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +18,7 @@ def test_sizes_that_might_take_all_memory_are_not_tried():
         return [torch.empty(m, n)]
 
     cases = {"default": {}, "tall": {"m": 1 << 20, "n": 8}, "wide": {"m": 4, "n": 1 << 20}}
-    file = SimpleNamespace(get_inputs=get_inputs, cases=cases)
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
     groups = case_sizes.add_between(file, limit=2**25)["groups"]
 
     assert max(asked) <= 2**25
