@@ -146,15 +146,16 @@ def scalar_notes(f: Facts, case: str) -> list[str]:
             widest = max((a.bits for a in loads), default=0)
             # A single load is a thread that wants one element; two and more might have been one access.
             is_scalar = len(loads) > 1 and widest == 8 * tensor["itemsize"]
-            if is_scalar and 8 * _nbytes(tensor) >= largest and _aligned_rows(tensor):
+            along = _aligned_rows(tensor)
+            if is_scalar and 8 * _nbytes(tensor) >= largest and along is not None:
                 lines = sorted({f"{Path(a.file).name}:{a.line}" for a in loads if a.line})
                 notes.append(
                     f"{f.label} ({f.kernel.arch}) loads input {tensor['input']} ({tensor['dtype']}{tensor['shape']}) "
-                    f"one element at a time{' at ' + ', '.join(lines[:3]) if lines else ''}, although its rows are "
-                    f"16-byte aligned: {widest}-bit loads instead of 128. If a thread wants neighbours, say alignment "
-                    "and divisibility: make_fake_tensor(..., assumed_align=16) with sym_int(divisibility=...), or "
-                    "from_dlpack(x, assumed_align=16) with mark_compact_shape_dynamic(mode=..., divisibility=...); "
-                    "mark_layout_dynamic() forgets both"
+                    f"one element at a time{' at ' + ', '.join(lines[:3]) if lines else ''}, although its rows, along "
+                    f"dimension {along}, are 16-byte aligned: {widest}-bit loads instead of 128. If a thread wants "
+                    "neighbours, say alignment and divisibility: make_fake_tensor(..., assumed_align=16) with "
+                    "sym_int(divisibility=...), or from_dlpack(x, assumed_align=16) with "
+                    "mark_compact_shape_dynamic(mode=..., divisibility=...); mark_layout_dynamic() forgets both"
                 )
     return list(dict.fromkeys(notes))
 
@@ -163,16 +164,13 @@ def _nbytes(tensor: dict) -> int:
     return math.prod(tensor["shape"]) * tensor["itemsize"]
 
 
-def _aligned_rows(tensor: dict) -> bool:
+def _aligned_rows(tensor: dict) -> int | None:
+    """The dimension along which rows of whole 16 bytes begin at multiples of 16 bytes, None where there is none."""
     size = tensor["itemsize"]
-    modes = [(extent, stride) for extent, stride in zip(tensor["shape"], tensor["strides"], strict=True) if extent != 1]
-    inner = [extent for extent, stride in modes if stride == 1]
-    return (
-        size < 16
-        and tensor["address"] % 16 == 0
-        and any(extent * size % 16 == 0 for extent in inner)
-        and all(stride * size % 16 == 0 for _, stride in modes if stride != 1)
-    )
+    modes = [m for m in enumerate(zip(tensor["shape"], tensor["strides"], strict=True)) if m[1][0] != 1]
+    inner = [at for at, (extent, stride) in modes if stride == 1 and extent * size % 16 == 0]
+    is_aligned = tensor["address"] % 16 == 0 and all(stride * size % 16 == 0 for _, (_, stride) in modes if stride != 1)
+    return inner[0] if inner and is_aligned and size < 16 else None
 
 
 def _widths(entry: ptx.Entry) -> dict[str, int]:

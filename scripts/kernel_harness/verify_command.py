@@ -152,11 +152,11 @@ def _rows(outcome: Outcome) -> list[list]:
     for case in dict.fromkeys(c["case"] for c in outcome.comparisons):
         mine = [c for c in outcome.comparisons if c["case"] == case]
         worst_one = max(mine, key=lambda c: (not c["passed"], c["budget_used"]))
-        outputs = dict.fromkeys(f"{c['dtype']}{c['shape']}" for c in mine)
+        outputs = {c["path"]: f"{c['dtype']}{c['shape']}" for c in mine}
         rows.append(
             [
                 case,
-                " ".join(outputs),
+                " ".join(outputs.values()),
                 len(dict.fromkeys(c["trial"] for c in mine)),
                 worst_one["max_error"],
                 worst_one["budget_used"],
