@@ -223,6 +223,21 @@ def causal(block):
     return torch.cat(got), torch.cat(want)
 
 
+def causal_along_steps(block):
+    import torch
+
+    got, want = [], []
+    for steps in (8, 16, 136):
+        x, weight = torch.randn(2, 37, steps).to(torch.bfloat16), torch.randn(37, block.WIDTH)
+        out = torch.zeros_like(x)
+        compile_for_torch(block, *block.fakes)(x, weight, out)
+        padded = torch.nn.functional.pad(x.double(), (block.WIDTH - 1, 0))
+        y = sum(padded[:, :, k : k + steps] * weight[:, k, None].double() for k in range(block.WIDTH))
+        got.append(out.double().flatten())
+        want.append(torch.nn.functional.silu(y).flatten())
+    return torch.cat(got), torch.cat(want)
+
+
 def every_byte(block):
     import cutlass.cute as cute
     import torch
@@ -259,6 +274,7 @@ RUNS = {
     ("recipes", "rope_kernel", "sm_90a"): rotary,
     ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
     ("conv1d", "causal_kernel", "sm_90a"): causal,
+    ("conv1d", "along_steps_kernel", "sm_90a"): causal_along_steps,
     ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
     ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
     ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
