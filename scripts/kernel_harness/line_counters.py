@@ -21,6 +21,7 @@ BOOTSTRAP = ("import sys; sys.path.insert(0, sys.argv.pop(1)); from kernel_harne
              "line_counters.main(*sys.argv[1:])")
 UNITS = {"global": "sectors", "shared": "wavefronts"}
 COLUMNS = ("line", "memory", "requests", "bytes", "transfers", "unit", "least", "ratio")
+TOTALS = ("case", "arch", "ctas", "warp_instructions", "global_bytes", "instructions_per_byte")
 WORTH_TELLING = 1.5    # times the least number of transfers
 SHARE = 0.05           # of the transfers of that kind of memory: fewer are not worth a change
 SHOWN = 0.005          # of them: fewer are not worth a row
@@ -84,6 +85,13 @@ def _affordable(kernel, case: str) -> tuple[str, list | None]:
     small = {name: inputs for name, keywords in kernel.cases.items() if (inputs := drawn(keywords)) is not None}
     name = max(small, key=lambda name: size_of(small[name]), default=case)
     return name, small.get(name)
+
+
+def totals(counted: Mapping) -> list:
+    """Cells under TOTALS. Instructions are PTX's, and per byte those of threads: all lanes of a warp count."""
+    moved = sum(one["bytes"] for one in counted["lines"] if one["space"] == "global")
+    per_byte = round(32 * counted["instructions"] / moved, 2) if moved else None
+    return [counted["case"], counted["arch"], counted["ctas"], counted["instructions"], moved, per_byte]
 
 
 def rows(lines: Sequence[Mapping]) -> list[tuple]:

@@ -38,6 +38,14 @@ def test_lines_that_do_not_matter_are_not_told():
 
 
 @pytest.mark.cpu
+def test_instructions_per_byte_of_global_memory():
+    counted = {"case": "small", "arch": "sm_90a", "ctas": 3, "instructions": 7000,
+               "lines": [line(5), line(6, direction="written"), line(7, space="shared")]}
+    assert line_counters.totals(counted) == ["small", "sm_90a", 3, 7000, 64000, 3.5]
+    assert line_counters.totals({**counted, "lines": []})[-1] is None
+
+
+@pytest.mark.cpu
 def test_rows_leave_out_what_moves_next_to_nothing():
     shown = line_counters.rows([line(5, transfers=3000), line(7, transfers=2)])
     assert shown == [("k.py:5", "global read", 64, 32000, 3000, "sectors", 1000, 3.0)]
@@ -53,9 +61,9 @@ def profiled(kernel, style):
 @pytest.mark.compile
 def test_the_page_shows_what_the_second_rung_of_the_gemm_ladder_gives():
     page = (ROOT / "references/profiling.md").read_text().splitlines()
-    shown = [text for text in page if text.startswith(("LINE ", "NOTE "))]
+    shown = [text for text in page if text.startswith(("EXECUTED ", "LINE ", "NOTE "))]
 
-    assert len(shown) == 3
+    assert len(shown) == 4
     assert set(shown) <= set(profiled(ROOT / "examples/gemm_ladder/02_shared_memory.py", "plain").stdout.splitlines())
 
 
