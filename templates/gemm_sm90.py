@@ -106,7 +106,8 @@ def estimate_us(config, m, n, batch, k_tiles, sms, straddles=False):
     (bM, bN), (cM, cN), split, ctas, swap = config
     m, n = (n, m) if swap else (m, n)
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
-    waves = -(-tiles // (sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6)))  # 4 do not fill a GPC
+    slots = max(1, sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6))  # 4 do not fill a GPC
+    waves = -(-tiles // slots)
     crowding = ctas if tiles * size > sms else 1
     fill = 1.09 * (bM + bN) + 0.97 * straddles * (bM / cN + bN / cM)
     compute = waves * -(-k_tiles // split) * (max(0.026 * bM * bN, fill) + 120) * crowding / 1755
@@ -382,7 +383,9 @@ class Gemm:
     @cute.jit
     def load(self, mE, crd, back, batch, r2s, tDcD):
         """This thread's elements of sub-tile crd, moved back, of mE, zero outside of it."""
-        mE_l = cute.domain_offset((-back[0], -back[1]), mE[None, None, batch])
+        # NOTE: a negated value has lost its divisibility, and the loads their width.
+        shift = cute.assume(-back[0], divby=16), cute.assume(-back[1], divby=self.epi[1])
+        mE_l = cute.domain_offset(shift, mE[None, None, batch])
         tDgE = r2s.partition_S(cute.local_tile(mE_l, self.epi, crd))
         rE = cute.make_rmem_tensor(tDgE.shape, mE.element_type)
         rE.fill(0)  # NOTE: else the values of the last tile stay live through the main loop, and spill

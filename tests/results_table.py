@@ -58,10 +58,11 @@ def measured() -> dict[str, list[tuple[Path, dict]]]:
     """file -> the results whose recorded hash is the file's own, or that of a state with the same device code."""
     documents = [(path, json.loads(path.read_text())) for path in RESULTS]
     as_now = {
-        (file, fact["before"])
+        (file, state)
         for _, document in documents
         for file, fact in document.get("same_device_code", {}).items()
         if document["files"][file] == content_hash(file)
+        for state in ([fact["before"]] if isinstance(fact["before"], str) else fact["before"])
     }
     found: dict[str, list] = {}
     for path, document in documents:

@@ -1,6 +1,8 @@
 """The GEMM template for Hopper: what its host code decides before any launch."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,3 +85,25 @@ def test_a_few_rows_go_to_the_narrow_side_of_a_tile(template, m, swap):
     template.kernel_fn(a, b)
 
     assert template.chosen[0].swap == swap
+
+
+@pytest.mark.parametrize("sms", [1, 2, 4])
+def test_few_multiprocessors_hold_a_cluster(template, sms):
+    assert all(template.estimate_us(config, 4096, 4096, 1, 64, sms) > 0 for config in template.CONFIGS)
+
+
+def test_a_full_residual_is_loaded_two_elements_at_a_time(tmp_path):
+    """C lies in memory as the accumulators do in pairs; at the edges each element is asked for."""
+    text = PATH.read_text()
+    for old, new in (("(m=1024, n=1024, k=1024", "(m=4096, n=4096, k=256"),
+                     ('majors="kk", c=None', 'majors="kk", c=(4096, 4096)'),
+                     ('"UTMALDG": ">0"', '"LDG.32": 64')):  # fmt: skip
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    kernel = tmp_path / "gemm.py"
+    kernel.write_text(text)
+    command = [sys.executable, PATH.parents[1] / "scripts/inspect_kernel.py", kernel, "--arch", "sm_90a"]
+
+    inspected = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert inspected.returncode == 0, inspected.stdout + inspected.stderr
