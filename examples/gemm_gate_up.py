@@ -1,10 +1,10 @@
 """Gate and up projections of a gated MLP, D = silu(s * (A @ Wg^T)) * (s * (A @ Wu^T)) + R, in one pass on Hopper.
 
-Idea      templates/gemm_sm90.py with two weight tensors in place of one interleaved: a stage of the ring takes a tile of
-          Wg and one of Wu, one below the other, so WGMMA sees one operand of twice the rows, and the accumulators of a
-          thread hold gate and up of the same element, half of the accumulators apart. Nothing is copied or interleaved
-          beforehand; neither product goes through memory. With few rows of A the operands swap, D^T = W @ A^T, and a
-          warpgroup multiplies two blocks of 64 rows, one of Wg and one of Wu. examples/gemm_swiglu.py is shorter, and
+Idea      templates/gemm_sm90.py with two weight tensors in place of one interleaved: a stage of the ring takes a tile
+          of Wg and one of Wu, one below the other, so WGMMA sees one operand of twice the rows, and a thread holds gate
+          and up of the same element, half of its accumulators apart. Nothing is copied or interleaved beforehand, and
+          neither product goes through memory. With few rows of A the operands swap, D^T = W @ A^T, and a warpgroup
+          multiplies two blocks of 64 rows, one of Wg and one of Wu. examples/gemm_swiglu.py is shorter, and
           wants the rows of both weights in turns.
 Layout    A (M, K), Wg and Wu (N, K), which may be the halves of one tensor, s (M,) float32, the scales of the tokens, R
           and D (M, N). Persistent CTAs; one warp loads by TMA, the others
@@ -12,8 +12,8 @@ Layout    A (M, K), Wg and Wu (N, K), which may be the halves of one tensor, s (
 Requires  sm_90a. bfloat16 or float16; float32 accumulation. M >= 0, N % 8 == 0, K % 8 == 0, K > 0; A, Wg and Wu with
           contiguous rows at multiples of 16 bytes (others are copied, with a warning), s and R of any strides.
           No backward. Results repeat bitwise.
-Verify    python scripts/verify_kernel.py examples/gemm_gate_up.py; without a GPU again with --multiprocessors 8, for the
-          tiles that do not swap.
+Verify    python scripts/verify_kernel.py examples/gemm_gate_up.py; without a GPU again with --multiprocessors 8, for
+          the tiles that do not swap.
 """
 
 import functools
@@ -135,7 +135,7 @@ class Gemm:
         assert self.cluster == (1, 1) or self.split == 1, "a cluster shares loads or K, not both"
         # warpgroups; each takes 64 rows at a time, with swap 64 of gate and 64 of up
         self.consumers = bM // 128 if self.swap else {64: 1, 128: 2, 192: 3, 256: 2}[bM]
-        assert self.boxes[1] % 16 == 0 and self.boxes[0] % 64 == 0, "a tile of D has 64 i rows and 16 j columns"
+        assert (self.boxes[0] % 64, self.boxes[1] % 16) == (0, 0), "a tile of D has 64 i rows and 16 j columns"
         self.threads = 128 * self.consumers
 
     @cute.jit
@@ -273,7 +273,8 @@ class Gemm:
             # The same accumulators, four of gate and four of up in turns, so that those of a sub-tile lie together.
             blocks = const_expr(dM // eM)
             half = const_expr(cute.size(acc) // (2 * blocks))
-            pairs = cute.make_tensor(acc.iterator, cute.make_layout((4, 2, half // 4, blocks), stride=(1, half, 4, 2 * half)))
+            turns = cute.make_layout((4, 2, half // 4, blocks), stride=(1, half, 4, 2 * half))
+            pairs = cute.make_tensor(acc.iterator, turns)
             store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(self.is_transposed, 4), self.out_dtype)
             r2s = cute.make_tiled_copy_S(store, cute.make_tiled_copy_C_atom(store, tiled_mma)).get_slice(thread)
             tDcD = r2s.partition_S(cute.make_identity_tensor(self.epi))  # this thread's (m, n) in a sub-tile
@@ -436,8 +437,8 @@ def _require(holds, sentence):
 def _plan(a, wg, wu, s, r, config):
     """What follows from (dtype, device, shape, strides, is aligned) of each tensor; ValueError where they do not fit.
 
-    (launch or None, clusters, whether the operands swap, views, copies): the kernel sees A, B, U, D and extras as views,
-    (shape, strides); copies: those of A, Wg, Wu that TMA cannot address."""
+    (launch or None, clusters, whether the operands swap, views, copies): the kernel sees A, B, U, D and extras as
+    views, (shape, strides); copies: those of A, Wg, Wu that TMA cannot address."""
     given, devices = [x for x in (a, wg, wu, s, r) if x], {str(x[1]) for x in (a, wg, wu, s, r) if x}
     dtype, device, shape, *_ = a
     _require(dtype in (torch.bfloat16, torch.float16), f"a must be bfloat16 or float16, got {dtype}")
@@ -496,8 +497,8 @@ def kernel_fn(a, wg, wu, s, r=None, *, config=None):
     facts = (x if x is None else (x.dtype, x.device, x.shape, x.stride(), x.data_ptr() % 16 == 0) for x in inputs)
     launch, clusters, swap, views, copies = _plan(*facts, config)
     if copies:
-        warnings.warn(f"{', '.join('a wg wu'.split()[i] for i in copies)} copied: TMA takes contiguous rows at multiples "
-                      "of 16 bytes", stacklevel=2)
+        names = ", ".join("a wg wu".split()[i] for i in copies)
+        warnings.warn(f"{names} copied: TMA takes contiguous rows at multiples of 16 bytes", stacklevel=2)
         inputs[:3] = (x.clone(memory_format=torch.contiguous_format) if i in copies else x
                       for i, x in enumerate(inputs[:3]))
         return kernel_fn(*inputs, config=config)

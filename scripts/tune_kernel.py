@@ -7,6 +7,9 @@
 KERNEL.py defines TUNING_SPACE = {keyword of kernel_fn: [values]} and may define
 tuning_constraint(*inputs, **configuration), which returns True or the reason why a combination makes no sense.
 Steps are kept in KERNEL.tuning.jsonl: a run that was killed goes on where it stopped.
+
+Without a GPU nothing is timed: every configuration is compiled (registers, spills) and simulated on one small case of
+TEST_CASES, the one that --case names or the largest of up to 256 KiB. Exit code 6, or 1 where one is wrong.
 """
 
 import os
@@ -35,18 +38,24 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.add_output(parser)
     options = parser.parse_args(argv)
     cli.check_output(options.output)
-    from kernel_harness import tuning
+    from kernel_harness import checked_configurations, environment, tuning
     from kernel_harness.contract import read_source
-    from kernel_harness.report import Progress
+    from kernel_harness.report import Progress, emit
 
     read_source(options.kernel)
     folder = (options.journal or options.kernel).expanduser().absolute().parent
     if not os.access(folder, os.W_OK):
         raise cli.UsageError(f"the journal cannot be written in {folder}: name another file with --journal")
     progress = Progress()
+    settings = tuning.Settings(options.kernel, options.case, options.budget, options.jobs, options.timeout,
+                               options.method, options.journal)
     try:
-        document = tuning.run(tuning.Settings(options.kernel, options.case, options.budget, options.jobs,
-                                              options.timeout, options.method, options.journal), progress.step)
+        document = tuning.run(settings, progress.step)
+    except cli.UndecidedError:
+        if environment.gpus():
+            raise
+        found = checked_configurations.run(settings, progress.step)
+        return emit(checked_configurations.report(found), options.format, options.output)
     finally:
         progress.close()
     return _report(document, options)

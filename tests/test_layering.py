@@ -27,6 +27,7 @@ WITH_TORCH = {
     "surroundings",
     "witness",
     "own_inputs",
+    "together",
     "failures",
     "device_trials",
     "graph_nodes",

@@ -6,13 +6,14 @@ from contextlib import suppress
 
 import torch
 
-from . import integers, nonfinite, signs, ties, values, variations
+from . import integers, nonfinite, signs, ties, together, values, variations
 from .contract import ContractError
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
 from .structure import as_finite, finite, floats, same_outputs, tensors
 from .values import Bundle
 
+SIGNS = {signs.both: "both signs, not one", signs.below_zero: "the other sign, zeros too"}
 TIE_DRAWS = 3
 UNCHANGED = 2.0**-7  # relative; float32 keeps as much of the spread as this and more
 COARSE_DRAWS, FEW_ROWS = 6, 64  # results
@@ -38,6 +39,8 @@ class HostileTrials(RuleBreakers):
             label = f"input {index} around 4096 times its spread, which changes no answer"
             change, counts = variations.around(4096), self._is_as_before
             self._hostile_trial(first, label, change, decisive=True, only={index}, counts=counts)
+        label = "all inputs moved alike by 4096 times the spread of one, which changes no answer"
+        self._hostile_trial(first, label, together.moved(4096), decisive=True, counts=self._is_as_before)
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(
@@ -222,8 +225,12 @@ class HostileTrials(RuleBreakers):
         A kernel that answers NaN there, or refuses, stays outside its domain openly; a number must be the right one.
         """
         one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, signs.both, only={i})[1]]
-        for only in [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ():
-            new, _ = self._varied(first, signs.both, only=only)
+        sets = [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ()
+        changes = [(signs.both, only) for only in sets] + [(signs.below_zero, {i}) for i in one_signed]
+        for change, only in changes:
+            new, moved = self._varied(first, change, only=only)
+            if not moved:
+                continue
             try:
                 expected = self._reference(new, "signs", roundings=True)
             except ContractError:
@@ -237,7 +244,7 @@ class HostileTrials(RuleBreakers):
             elif self._failed_quietly(reply, expected):
                 self.outcome.add(
                     "other-values",
-                    f"Where the values of input {named} have both signs, not one, the result is wrong: "
+                    f"Where the values of input {named} have {SIGNS[change]}, the result is wrong: "
                     f"{self._worst(reply, expected)}.",
                     self.case,
                 )

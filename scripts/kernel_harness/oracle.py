@@ -67,6 +67,7 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
         "cases": list(_file.cases),
         "bench_cases": list(_file.bench_cases),
         "archs": list(_file.archs),
+        "tuning_space": {name: list(choices) for name, choices in (_file.tuning_space or {}).items()},
         "tolerance": _file.tolerance,
         "mutates": sorted(_file.mutates),
         "replaced": _snapshot.replaced_functions(),

@@ -7,6 +7,7 @@ import torch
 from .variations import DATA, cast, is_sorted
 
 RUN = 16  # neighbours
+NEAR = 0.1  # shares of pairs of zeros of a tensor whose zeros lie anywhere
 
 
 def both(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -21,6 +22,22 @@ def both(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     whole = rows < 0.25 if x.dim() > 1 else torch.zeros_like(rows, dtype=torch.bool)
     flipped = whole | (torch.rand(x.shape, generator=generator, device=x.device) < 0.5)
     return cast(torch.where(flipped, -wide, wide), x.dtype)
+
+
+def below_zero(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A tensor without negative values and with zeros here and there, as relu leaves it, entirely below zero: there a
+    maximum that zero takes part in (the padding of a pool) shows. Zeros that lie together (padding, bands) stay."""
+    wide = x.to(torch.float64)
+    zeros = (wide == 0).flatten()
+    share = float(zeros.to(torch.float64).mean()) if x.numel() else 0.0
+    if x.numel() < DATA or not 0.2 <= share <= 0.8 or bool((wide < 0).any()) or is_sorted(x):
+        return None
+    pairs = float((zeros[1:] & zeros[:-1]).to(torch.float64).mean())
+    positive = wide[wide > 0]
+    if abs(pairs - share**2) > NEAR or positive.unique().numel() < 3:
+        return None
+    at = torch.randint(positive.numel(), x.shape, generator=generator, device=x.device)
+    return cast(-torch.where(wide == 0, positive[at], wide), x.dtype)
 
 
 def runs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

@@ -51,20 +51,25 @@ def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) ->
             arena.ready(arena.kernel)
             space = arena.tell(arena.kernel, "space")["space"]
             if not space:
-                raise ContractError(f"{settings.file} defines no TUNING_SPACE: give it {{name of a kernel_fn keyword: "
-                                    "[values to try]}")
+                raise ContractError(no_space(settings.file))
             unknown = [name for name in settings.cases if name not in loaded["bench_cases"]]
             if unknown:
                 raise UsageError(f"--case {unknown[0]}: no such case; {settings.file} has "
                                  f"{', '.join(loaded['bench_cases'])}")
+            names = settings.cases or loaded["bench_cases"]
+            arena.draw(names[0])  # says so where a GPU is needed, and there is none
             path = (settings.journal or settings.file.with_suffix(".tuning.jsonl")).expanduser()
             journal = Journal(path, _identity(loaded["sha256"]))
             tuner = _Tuner(settings, arena, journal, loaded["tolerance"], progress)
-            cases = [tuner.case(name, space) for name in settings.cases or loaded["bench_cases"]]
+            cases = [tuner.case(name, space) for name in names]
             return {"kernel": {"file": str(settings.file), "sha256": loaded["sha256"]}, "cases": cases,
                     "journal": str(path), "resumed_steps": journal.resumed, "snippet": snippet(cases)}
         finally:
             arena.close()
+
+
+def no_space(file: Path) -> str:
+    return f"{file} defines no TUNING_SPACE: give it {{name of a kernel_fn keyword: [values to try]}}"
 
 
 def _identity(sha256: str) -> dict[str, str]:

@@ -176,10 +176,12 @@ class ValueTrials(HostileTrials):
 
     def _modes(self, first: Bundle) -> None:
         """Servers call without gradients. A kernel that computes by them may raise there; a result must be right."""
-        for mode in MODES:
-            work = self._working_copy(first)
-            reply = self._call(f"under torch.{mode}", work, "b", poison="large", may_fail=True, mode=mode)
-            self._judge_trial(f"under torch.{mode}", reply, self.base, first, work, decisive="values")
+        other = self._other_inputs(first)[0]  # what differs there may take lengths that a draw of few does not have
+        for inputs, expected in ((first, self.base), (other, self._reference(other, "mode"))):
+            for mode in MODES:
+                work = self._working_copy(inputs)
+                reply = self._call(f"under torch.{mode}", work, "b", poison="large", may_fail=True, mode=mode)
+                self._judge_trial(f"under torch.{mode}", reply, expected, inputs, work, decisive="values")
 
     def _sealed(self, first: Bundle) -> None:
         """Inputs in memory that ends who writes to it: what is changed and put back shows, too."""
