@@ -26,6 +26,7 @@ VERIFY = Path(__file__).resolve().parents[1] / "verify_kernel.py"
 COLUMNS = ("configuration", "verdict", "registers", "spill_bytes", "seconds")
 MOST_BYTES = 256 * 2**10  # of the inputs of the case: every configuration runs it
 JOBS = 2  # a verification has processes of its own
+LEFT_OUT = "<tuning_constraint: "
 WRAPPER = '''"""{text}"""
 import importlib.util
 import sys
@@ -36,10 +37,15 @@ _file = importlib.util.module_from_spec(_spec)
 sys.modules[{stem!r}] = _file
 _spec.loader.exec_module(_file)
 globals().update({{name: value for name, value in vars(_file).items() if not name.startswith("__")}})
+del TUNING_SPACE
 
 
 def kernel_fn(*inputs):
-    return _file.kernel_fn(*inputs, **{config!r})
+    config = {config!r}
+    allows = getattr(_file, "tuning_constraint", None)
+    if config and allows and (answer := allows(*inputs, **config)) is not True:
+        raise ValueError(f"{left_out}{{answer}}>")
+    return _file.kernel_fn(*inputs, **config)
 '''
 
 
@@ -124,8 +130,9 @@ def _asked(settings: Settings) -> tuple[dict, str, str]:
 
 def _checked(settings: Settings, wrapper: Path, config: dict, case: str, arch: str) -> Checked:
     file, started = settings.file.absolute(), time.monotonic()
+    frozen = {name: _frozen(value) for name, value in config.items()}
     wrapper.write_text(WRAPPER.format(text=f"{file.stem}, {text_of(config)}", folder=str(file.parent), stem=file.stem,
-                                      path=str(file), config={k: _frozen(v) for k, v in config.items()}))  # fmt: skip
+                                      path=str(file), config=frozen, left_out=LEFT_OUT))  # fmt: skip
     answer = wrapper.with_suffix(".json")
     command = [sys.executable, str(VERIFY), str(wrapper), "--level", "quick", "--case", case, "--arch", arch,
                "--simulate", "--timeout", f"{settings.timeout_s:g}", "--format", "json", "-o", str(answer)]  # fmt: skip
@@ -140,8 +147,11 @@ def _checked(settings: Settings, wrapper: Path, config: dict, case: str, arch: s
     most = {}
     for fact in ("registers", "spill_bytes"):
         most[fact] = max((kernel[fact] for kernel in kernels if kernel[fact] is not None), default=None)
-    reasons = [reason["text"] for reason in document["reasons"]]
-    reasons += document["notes"][-1:] if document["exit_code"] == ExitCode.UNDECIDED and not reasons else []
+    reasons = [reason["text"] for reason in document.get("reasons", ())] or list(document.get("findings", ()))
+    if reasons and LEFT_OUT in reasons[0]:
+        why = reasons[0].partition(LEFT_OUT)[2].partition(">")[0]
+        return Checked(config, f"LEFT OUT: {why}", ExitCode.PASS, "", None, None, seconds)
+    reasons += document.get("notes", [])[-1:] if document["exit_code"] == ExitCode.UNDECIDED and not reasons else []
     return Checked(config, document["verdict"], document["exit_code"], reasons[0][:300] if reasons else "", **most,
                    seconds=seconds)  # fmt: skip
 
