@@ -155,7 +155,7 @@ def scalar_notes(f: Facts, case: str) -> list[str]:
                     f"dimension {along}, are 16-byte aligned: {widest}-bit loads instead of 128. If a thread wants "
                     "neighbours, say alignment and divisibility: make_fake_tensor(..., assumed_align=16) with "
                     "sym_int(divisibility=...), or from_dlpack(x, assumed_align=16) with "
-                    "mark_compact_shape_dynamic(mode=..., divisibility=...); mark_layout_dynamic() and a negated offset "
+                    "mark_compact_shape_dynamic(mode=..., divisibility=...); mark_layout_dynamic() and a minus sign "
                     "forget both (cute.assume says it again)"
                 )
     return list(dict.fromkeys(notes))
