@@ -129,7 +129,8 @@ class CaseJudge:
 
     def _call(self, label: str, work: values.Mapping, slot: str, may_fail: bool = False, **options) -> dict:
         judge = self.judge
-        judge.progress(f"{self.case}: {label}")
+        place = f" ({judge.planned.index(self.case) + 1} of {len(judge.planned)})" if self.case in judge.planned else ""
+        judge.progress(f"{self.case}{place}: {label}")
         output = judge.new_file("out")
         reply = judge.ask_candidate(
             "call",

@@ -84,6 +84,7 @@ class Judge:
         self.put_off: list[Callable] | None = None  # in a lane: cases that it leaves to the first judge
         self.refused: set[Callable] = set()  # changes of values that the reference does not take
         self.knows_refused = threading.Event()
+        self.planned: list[str] = []  # the cases in their order, to say how far it is
         self.teeth: dict[tuple[str, str], list[bool]] = {}  # (output, kernel that computes nothing): did it pass?
         self.rehearsing = False  # the oracle owes the answer to `rehearse`
         self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
@@ -126,6 +127,7 @@ class Judge:
         cases = self.load()
         thorough = self._thorough_case(cases)
         jobs = [partial(trials.run_case, case=name) for name in cases if name != thorough]
+        self.planned = [thorough, *(name for name in cases if name != thorough)]
         if self.settings.simulate and not self.settings.cases:
             jobs.append(shrunk_trials.run)
         jobs += [partial(trials.run_case, case=name, bench=True) for name in self.bench[:MAX_BENCH_CASES]]
