@@ -50,6 +50,7 @@ FILES = {
     "gemm bias gelu": ("examples/gemm_bias_gelu.py", {"m": 33, "n": 77, "k": 129}),
     "gemm fp8 block scaled": ("examples/gemm_fp8_block_scaled.py", {"m": 65, "n": 136, "k": 272}),
     "gemm grouped": ("examples/gemm_grouped.py", {"sizes": [5, 0, 130, 1, 64], "n": 136, "k": 72}),
+    "gemm gate up": ("examples/gemm_gate_up.py", {"m": 40, "n": 80, "k": 136}),
     "gemm int4 weights": ("examples/gemm_int4_weights.py", {"m": 17, "n": 72, "k": 128}),
     "gemm split k": ("examples/gemm_split_k.py", {"m": 40, "n": 72, "k": 1000}),
     "gemm swiglu": ("examples/gemm_swiglu.py", {"m": 40, "f": 80, "k": 136}),
