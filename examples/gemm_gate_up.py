@@ -444,13 +444,13 @@ def _plan(a, wg, wu, s, r, config):
     _require(dtype in (torch.bfloat16, torch.float16), f"a must be bfloat16 or float16, got {dtype}")
     _require(all(x[0] == dtype for x in given if x is not s), f"wg, wu and r must be {dtype} like a")
     _require(s[0] == torch.float32, f"s must be float32, got {s[0]}")
-    _require(len(devices) == 1 and device.type == "cuda", f"the tensors must be on one CUDA device, got {devices}")
-    _require(torch.cuda.get_device_capability(device) == (9, 0), "this kernel needs a Hopper GPU (sm_90)")
     _require(len(shape) == 2 == len(wg[2]), f"a and wg must be matrices, got {tuple(shape)} and {tuple(wg[2])}")
     (m, k), n = shape, wg[2][0]
     for name, x, expected in (("wg", wg, (n, k)), ("wu", wu, (n, k)), ("s", s, (m,)), ("r", r, (m, n))):
         _require(x is None or tuple(x[2]) == expected, f"{name} must be {expected}, got {tuple((x or wg)[2])}")
     _require(n % 8 == 0 and k % 8 == 0 and k > 0, f"N and K > 0 must be multiples of 8, got {n} and {k}")
+    _require(len(devices) == 1 and device.type == "cuda", f"the tensors must be on one CUDA device, got {devices}")
+    _require(torch.cuda.get_device_capability(device) == (9, 0), "this kernel needs a Hopper GPU (sm_90)")
 
     copies, views = [], []
     for i, (_, _, (rows, _), (stride, unit), is_aligned) in enumerate((a, wg, wu)):

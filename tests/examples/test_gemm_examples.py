@@ -16,6 +16,7 @@ CASES = {
     "gemm_fp8_block_scaled.py": ["odd"],
     "gemm_int4_weights.py": ["decode"],
     "gemm_w8a8.py": ["odd"],
+    "gemm_gate_up.py": ["one_row", "no_residual"],
     "gemm_split_k.py": ["four_parts"],
 }
 
@@ -81,6 +82,11 @@ def refusals():
         ("gemm_w8a8.py", (bf16(8, 16), one[0], int8(2, 16), one[0]), r"scale_x must be \(8,\)"),
         ("gemm_w8a8.py", (bf16(2, 16), one[0], int8(2, 16), one[0]), "must be one of .torch.int8"),
         ("gemm_w8a8.py", (int8(2, 16), one[0], int8(2, 32), one[0]), "on one CUDA device"),
+        ("gemm_gate_up.py", (bf16(8, 16), bf16(24, 16), bf16(16, 16), torch.zeros(8)), r"wu must be \(24, 16\)"),
+        ("gemm_gate_up.py", (bf16(8, 16), bf16(24, 16), bf16(24, 16).half(), torch.zeros(8)), "wg, wu and r must be"),
+        ("gemm_gate_up.py", (bf16(8, 16), bf16(24, 16), bf16(24, 16), bf16(8)), "s must be float32"),
+        ("gemm_gate_up.py", (bf16(8, 12), bf16(24, 12), bf16(24, 12), torch.zeros(8)), "must be multiples of 8"),
+        ("gemm_gate_up.py", (bf16(8, 16), bf16(24, 16), bf16(24, 16), torch.zeros(8)), "CUDA"),
         ("gemm_split_k.py", (bf16(8, 8).float(), bf16(8, 8)), "must be bfloat16 or float16"),
         ("gemm_split_k.py", (bf16(8, 9), bf16(8, 9)), "pad the rows"),
         ("gemm_split_k.py", (bf16(8, 8), bf16(8, 16)), "a must be"),
@@ -101,6 +107,9 @@ def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
     ("gemm_fp8_block_scaled", "((128, 176), (2, 1), 11)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
     ("gemm_w8a8", "((128, 64), (2, 1))", '{"m": 136, "n": 72, "k": 144}'),
     ("gemm_w8a8", "((64, 64), (1, 1), 4)", '{"m": 72, "n": 72, "k": 528}'),
+    ("gemm_gate_up", "((256, 192), (1, 2))", '{"m": 300, "n": 200, "k": 72}'),
+    ("gemm_gate_up", "((64, 64), (2, 1))", '{"m": 136, "n": 72, "k": 144, "residual": False}'),
+    ("gemm_gate_up", "((128, 64), (1, 1), 4, 1, True)", '{"m": 72, "n": 136, "k": 528}'),
 ])  # fmt: skip
 def test_clusters_waves_tiles_across_scale_blocks_and_split_sums_are_right(name, config, case, tmp_path):
     """On a shape that would get a small tile: the last CTA has 8 rows, the last wave 56 columns, a split one K tile."""
