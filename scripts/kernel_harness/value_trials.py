@@ -244,7 +244,10 @@ class ValueTrials(HostileTrials):
             return
         label, work = "new values in tensors that get_inputs made in the same process", self._working_copy(new)
         reply = self._call(label, work, "b", poison="nan", own=self.case, may_fail=True)
-        if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
+        if self._refused(label, reply, decisive=False) or not self._failed_quietly(reply, expected):
+            return
+        elsewhere = self._call("new values, fresh memory", self._working_copy(new), "c", poison="nan", may_fail=True)
+        if not self._failed_quietly(elsewhere, expected):  # else it is wrong on these values, wherever they are
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("own-inputs", seen, self.case)
 
