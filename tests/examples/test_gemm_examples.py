@@ -1,5 +1,6 @@
 """The GEMM examples for Hopper: right on small cases, simulated or on a GPU, and clear about what they refuse."""
 
+import ast
 import importlib.util
 import subprocess
 import sys
@@ -161,6 +162,23 @@ def test_a_gemm_made_from_the_template_has_its_device_and_host_code(name):
 
     assert len(parts[0].splitlines()) > 200
     assert parts[0] == parts[1]
+
+
+def test_what_the_gate_shares_with_the_template_is_the_templates():
+    """Its tiles of D are half of the product's; the rest of these functions is a mend of the template away."""
+    sources = []
+    for path in ("templates/gemm_sm90.py", "examples/gemm_gate_up.py"):
+        text = (ROOT / path).read_text()
+        functions = {n.name: n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)}
+        names = ("estimate_us", "exchange", "load", "repeats", "hand_out", "locate")
+        sources.append("\n".join(ast.get_source_segment(text, functions[name]) for name in names))
+    template, example = sources
+    for old, new in (("self.tile[1] // FOLD //", "self.tile[1] //"), ("self.epi[1] * FOLD", "self.epi[1]"),
+                     ("self.tile", "self.boxes")):  # fmt: skip
+        assert old in template
+        template = template.replace(old, new)
+
+    assert template == example
 
 
 def test_the_int8_gemm_is_the_template_with_integer_accumulators():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from kernel_harness import integers, nonfinite, signs, values, variations
+from kernel_harness import integers, nonfinite, signs, together, values, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -348,3 +348,22 @@ def test_groups_and_rows_of_one_sign():
     assert bool(negative.all(1).any())
     assert torch.equal(new.abs(), x.abs())
     assert signs.runs(x.abs(), TORCH) is None
+
+
+def test_what_relu_leaves_gets_below_zero_and_zeros_that_lie_together_stay():
+    x = torch.randn(64, 64, generator=torch.Generator().manual_seed(0)).relu()
+    banded = torch.rand(64, 64).triu()
+
+    assert bool((signs.below_zero(x, TORCH) < 0).all())
+    for other in (banded, x - 0.5, x + 1, torch.where(x > 0, 1.0, 0.0), x[0, :8]):
+        assert signs.below_zero(other, TORCH) is None
+
+
+def test_all_data_move_by_one_number():
+    change = together.moved(4096)
+    a, b = torch.randn(40, 8), 3 * torch.randn(50, 8)
+    offsets = [change(x, TORCH).double() - x for x in (a, b)]
+
+    assert float(offsets[0].mean()) == pytest.approx(4096 * float(a.std()), rel=1e-3)
+    assert torch.cat([o.flatten() for o in offsets]).std() < 1e-3
+    assert change(torch.ones(3), TORCH) is None
