@@ -367,7 +367,8 @@ def _failure(what: str, error: BaseException) -> dict:
 def _asks_for_gpu(error: BaseException | None) -> bool:
     """Is this what PyTorch says where there is no GPU?"""
     words = ("NVIDIA driver", "CUDA", "cuda", "dummy base class")
-    return error is not None and not torch.cuda.is_available() and any(word in str(error) for word in words)
+    is_torchs = isinstance(error, (RuntimeError, AssertionError))  # a module that is missing may have such a name
+    return is_torchs and not torch.cuda.is_available() and any(word in str(error) for word in words)
 
 
 class _KernelCalled(BaseException):

@@ -128,3 +128,11 @@ def test_an_old_run_of_another_file_is_refused_before_anything_is_timed(kernel, 
 
     assert finished.returncode == 2
     assert "the kernel file changed between the runs" in finished.stderr
+
+
+def test_a_missing_module_with_cuda_in_its_name_is_no_missing_gpu(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(f"import cuda_that_is_not_here\n{KERNEL}")
+    finished = run(kernel)
+    assert finished.returncode == 3, finished.stdout
+    assert "fails on import: ModuleNotFoundError: No module named 'cuda_that_is_not_here'" in finished.stderr
