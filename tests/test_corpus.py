@@ -45,6 +45,8 @@ def test_verdict(entry, outcomes):
         assert outcome.reasons == []
 
 
+ATTEMPTS = 3
+
 # Trials overlap on purpose. What an entry gets past when these checks, and no others, are switched off:
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = [
@@ -58,7 +60,7 @@ NEEDED = [
     ("d5_windows_of_minus_infinity", VALUES),
     ("d5_edges_belong_to_the_left", VALUES),
     ("a9_ordinary_memory_sniffed", ("offset-views", "own-inputs")),
-    ("b1_cache_by_most_elements", ("replay", "other-values", "offset-views")),
+    ("b1_cache_by_most_elements", VALUES),
     ("d10_last_block_of_one", ("sizes-between",)),
     ("d10_tall_ones_are_sampled", ("sizes-between",)),
     ("b1_cache_blind_to_sign", ("values", "other-values", "replay")),
@@ -94,7 +96,11 @@ def test_switching_its_checks_off_lets_an_entry_through(name, checks, tmp_path):
     shutil.copy(source, copy)
 
     seen = verify(Settings(kernel=copy, timeout=20))
-    missed = verify(Settings(kernel=copy, timeout=20, without=frozenset(checks)))
+    # The other checks draw what they change: one may meet the entry by chance (the element that a key leaves out).
+    for _ in range(ATTEMPTS):
+        missed = verify(Settings(kernel=copy, timeout=20, without=frozenset(checks)))
+        if missed.verdict is ExitCode.PASS:
+            break
 
     assert {f.check for f in seen.findings} & set(checks)
     assert missed.verdict is ExitCode.PASS, [str(f) for f in missed.findings]
