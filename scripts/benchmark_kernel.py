@@ -23,7 +23,8 @@ from kernel_harness.verdict import ExitCode
 def main(argv: list[str] | None = None) -> ExitCode:
     options = _parser().parse_args(argv)
     _check(options)
-    from kernel_harness import benchmark_report, contract, run_comparison
+    from kernel_harness import contract
+    from kernel_harness.performance import benchmark_report, run_comparison
 
     allowed = frozenset(options.allow_different)
     old = run_comparison.load(options.compare[0]) if options.compare else None
@@ -77,8 +78,8 @@ def _check(options) -> None:
 
 
 def _run(options) -> dict:
-    from kernel_harness import benchmark
     from kernel_harness.contract import read_source
+    from kernel_harness.performance import benchmark
 
     against = tuple(options.against or ("eager", "torch.compile"))
     for file in (options.kernel, *(Path(name) for name in against if name not in ("eager", "torch.compile"))):

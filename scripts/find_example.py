@@ -6,8 +6,8 @@
   python scripts/find_example.py --learning-path A               an ordered path, each step with its question
   python scripts/find_example.py --check /path/to/cutlass        are all indexed paths in this checkout?
 
-Reads scripts/kernel_harness/nvidia_examples.yaml; nothing is downloaded. Exit code 1: nothing found, or --check found
-a difference.
+Reads scripts/kernel_harness/api/nvidia_examples.yaml; nothing is downloaded. Exit code 1: nothing found, or --check
+found a difference.
 """
 
 import re
@@ -16,7 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, under -P and -I
 
-from kernel_harness import cli, nvidia_examples
+from kernel_harness import cli
+from kernel_harness.api import nvidia_examples
 from kernel_harness.verdict import ExitCode
 
 NOT_FOUND = "NVIDIA has no example of it; look in examples/ and references/recipes.md, or name a part: --op norm"

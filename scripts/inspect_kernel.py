@@ -59,7 +59,8 @@ def main(argv: list[str] | None = None) -> ExitCode:
             options.source.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise cli.UsageError(f"--source {options.source} cannot be a folder: {error.strerror}") from None
-    from kernel_harness import capture, inspection, report
+    from kernel_harness import report
+    from kernel_harness.compiled import capture, inspection
 
     cases = () if options.all_cases else tuple(options.case) or capture.FIRST
     progress = report.Progress()

@@ -15,7 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, under -P and -I
 
-from kernel_harness import api_index, cli
+from kernel_harness import cli
+from kernel_harness.api import api_index
 from kernel_harness.verdict import ExitCode
 
 DOC_LINES = 40
@@ -75,8 +76,7 @@ def _report(index, options, found) -> ExitCode:
     rows = [(*name, api_index.since(e.path), e.deprecated or None) for name, e in zip(names, shown, strict=True)]
     document = {"query": options.name or options.grep, "version": index.version, "root": index.root,
                 "total": len(found), "changes": changes, "near": near}  # fmt: skip
-    short, since = api_index.shorten, api_index.since
-    document["found"] = [{**vars(entry), "name": short(entry.path), "since": since(entry.path)} for entry in shown]
+    document["found"] = [{**vars(e), "name": row[0], "since": row[4]} for e, row in zip(shown, rows, strict=True)]
     report = Report(
         tool="lookup_api",
         verdict="FOUND" if found else "NOT FOUND",

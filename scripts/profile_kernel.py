@@ -30,8 +30,8 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.add_output(parser)
     options = parser.parse_args(argv)
     cli.check_output(options.output)
-    from kernel_harness import profile_report
     from kernel_harness.contract import read_source
+    from kernel_harness.performance import profile_report
 
     for file in (options.kernel, *([Path(options.compare)] if options.compare not in (None, "reference") else [])):
         read_source(file)

@@ -38,8 +38,9 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.add_output(parser)
     options = parser.parse_args(argv)
     cli.check_output(options.output)
-    from kernel_harness import checked_configurations, environment, tuning
+    from kernel_harness import environment
     from kernel_harness.contract import read_source
+    from kernel_harness.performance import checked_configurations, tuning
     from kernel_harness.report import Progress, emit
 
     read_source(options.kernel)
@@ -63,8 +64,8 @@ def main(argv: list[str] | None = None) -> ExitCode:
 
 def _report(document: dict, options) -> ExitCode:
     from kernel_harness import environment
+    from kernel_harness.performance.tuning_journal import text_of
     from kernel_harness.report import Report, Table, emit
-    from kernel_harness.tuning_journal import text_of
 
     rows = [(case["name"], text_of(row["config"]), row["us"], row["rounds"], row["first_call_s"], row["state"])
             for case in document["cases"] for row in case["configurations"]]

@@ -60,7 +60,7 @@ def parse(argv: list[str] | None):
 def main(argv: list[str] | None = None) -> ExitCode:
     options = parse(argv)
     cli.check_output(options.output)
-    from kernel_harness import verify_command
+    from kernel_harness.judge import verify_command
 
     return verify_command.run(options)
 

@@ -33,6 +33,21 @@ SHOWN = {  # the rows of the README; where a peer won, too
 }
 
 
+MOVED = {  # where files lie that were measured when every module lay beside the others
+    f"scripts/kernel_harness/{name}.py": f"scripts/kernel_harness/{folder}/{name}.py"
+    for folder, names in {
+        "performance": ("benchmark", "cuda_driver", "cupti", "timing"),
+        "roles": ("contender",),
+    }.items()
+    for name in names
+}
+
+
+def files_of(document: dict) -> dict[str, str]:
+    """file -> the hash that a results document records, by the names that they have now."""
+    return {MOVED.get(file, file): sha256 for file, sha256 in (document.get("files") or {}).items()}
+
+
 def content_hash(path: str) -> str:
     """SHA-256 of a file without the docstring that it may begin with: what was measured can be written there."""
     file = ROOT / path
@@ -61,12 +76,12 @@ def measured() -> dict[str, list[tuple[Path, dict]]]:
         (file, state)
         for _, document in documents
         for file, fact in document.get("same_device_code", {}).items()
-        if document["files"][file] == content_hash(file)
+        if files_of(document)[file] == content_hash(file)
         for state in ([fact["before"]] if isinstance(fact["before"], str) else fact["before"])
     }
     found: dict[str, list] = {}
     for path, document in documents:
-        for file, sha256 in (document.get("files") or {}).items():
+        for file, sha256 in files_of(document).items():
             if content_hash(file) == sha256 or (file, sha256) in as_now:
                 found.setdefault(file, []).append((path, document))
     return found

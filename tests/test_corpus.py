@@ -6,8 +6,8 @@ from pathlib import Path
 
 import corpus
 import pytest
+from kernel_harness.judge.verification import Settings, verify
 from kernel_harness.verdict import ExitCode
-from kernel_harness.verification import Settings, verify
 
 pytestmark = pytest.mark.cpu
 ENTRIES = [entry for entry in corpus.entries() if corpus.runnable(entry)]

@@ -1,6 +1,7 @@
 """Who may import what: scripts on the library, the library on torch and rich only where its map says so."""
 
 import ast
+import graphlib
 import sys
 from pathlib import Path
 
@@ -8,47 +9,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "scripts" / "kernel_harness"
-# Modules that run in workers, or in the judge after its workers started, and need torch from their first line.
-WITH_TORCH = {
-    "values",
-    "compare",
-    "variations",
-    "nonfinite",
-    "fingerprint",
-    "trials",
-    "judgement",
-    "structure",
-    "outputs",
-    "null_kernels", "diagnosis", "slots", "roundings", "choices",
-    "file_checks",
-    "value_trials", "hostile_trials", "signs",
-    "rule_breakers",
-    "poison",
-    "surroundings",
-    "witness",
-    "own_inputs",
-    "together",
-    "failures",
-    "device_trials",
-    "graph_nodes",
-    "structured", "symbols",
-    "integers",
-    "seeding",
-    "rare_draws",
-    "flushed",
-    "thresholds",
-    "ties",
-    "oracle",
-    "candidate",
-    "contender",
-    "input_sets",
-    "burst_evidence",
-    "referee",
-    "profile_target",
-    "stand_in",
-    "listen_cute",
-    "listen_triton",
+# What each folder of the library may import; "" are the modules beside the folders, without the bridge `simulation`.
+LAYERS = {
+    "": {"api"},   # contract names what to write instead of a name that is gone
+    "api": set(),
+    "processes": set(),
+    "compiled": {"", "api", "processes"},
+    "simulator": {"compiled"},   # host code in C++
+    "simulation": {"", "compiled", "simulator"},
+    "inputs": {""},
+    "comparison": {""},
+    "observation": {"", "api", "performance", "simulation"},   # cuda_driver
+    "performance": {"", "compiled", "inputs", "processes", "simulation", "simulator"},
+    "roles": {"", "api", "comparison", "compiled", "inputs", "observation", "performance", "processes", "simulation"},
+    "judge": {"", "api", "comparison", "compiled", "inputs", "processes", "simulation"},
 }
+# What runs in workers, or in the judge after its workers started, and needs torch from its first line.
+WITH_TORCH = {
+    "comparison", "inputs", "observation", "roles",
+    "outputs", "values",
+    "device_trials", "file_checks", "hostile_trials", "judgement", "rule_breakers", "trials", "value_trials",
+    "listen_cute", "listen_triton", "stand_in",
+    "burst_evidence", "profile_target",
+}  # fmt: skip
 STANDARD_LIBRARY = set(sys.stdlib_module_names) | {"__future__", "kernel_harness"}
 pytestmark = pytest.mark.cpu
 
@@ -71,17 +54,52 @@ def test_scripts_import_the_standard_library_and_the_harness(path):
     assert len(path.read_text().splitlines()) <= 100
 
 
-@pytest.mark.parametrize("path", sorted(LIBRARY.glob("*.py")), ids=lambda p: p.stem)
+MODULES = sorted(path for path in LIBRARY.rglob("*.py") if path.name != "__init__.py")
+
+
+def folder(path: Path) -> str:
+    inner = path.relative_to(LIBRARY).parts
+    return inner[0] if len(inner) > 1 else "simulation" if path.stem == "simulation" else ""
+
+
+def folders_imported(path: Path) -> set[str]:
+    """Folders of the library, "" for a module beside them, that a module imports anywhere."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            package = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for target in [package] if not package.is_dir() else [package / alias.name for alias in node.names]:
+                found.add(folder(target if target.is_dir() and target.parent != LIBRARY else target.with_suffix(".py")))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(LIBRARY)))
+def test_a_folder_imports_the_layers_below_it(path):
+    assert folders_imported(path) - {folder(path)} <= LAYERS[folder(path)]
+
+
+def test_the_layers_have_an_order():
+    graphlib.TopologicalSorter(LAYERS).prepare()   # raises CycleError
+
+
+@pytest.mark.parametrize("package", sorted(p for p in LIBRARY.iterdir() if (p / "__init__.py").is_file()), ids=str)
+def test_each_folder_names_its_modules(package):
+    told = ast.get_docstring(ast.parse((package / "__init__.py").read_text()))
+
+    assert package.name == "simulator" or [p.stem for p in package.glob("[a-z]*.py") if p.stem not in told] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(LIBRARY)))
 def test_rich_is_imported_by_the_report_alone(path):
     if path.stem != "report":
         assert "rich" not in imports(path, top_level_only=False)
 
 
-@pytest.mark.parametrize("path", sorted(LIBRARY.glob("*.py")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [path for path in MODULES if folder(path) != "simulator"], ids=lambda p: p.stem)
 def test_heavy_packages_are_imported_lazily(path):
     heavy = imports(path, top_level_only=True) - STANDARD_LIBRARY
 
-    assert heavy <= ({"torch"} if path.stem in WITH_TORCH else set())
+    assert heavy <= ({"torch"} if {path.stem, folder(path)} & WITH_TORCH else set())
 
 
 @pytest.mark.parametrize("path", sorted(LIBRARY.rglob("*.py")), ids=lambda p: str(p.relative_to(LIBRARY)))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from results_table import RESULTS, ROOT, content_hash, device_code_hash, measured, table
+from results_table import RESULTS, ROOT, content_hash, device_code_hash, files_of, measured, table
 
 UNMEASURED = ROOT / "results" / "unmeasured.txt"
 pytestmark = pytest.mark.cpu
@@ -38,7 +38,7 @@ def test_a_results_file_says_what_was_measured_and_where(path):
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.name)
 def test_evidence_of_changed_code_is_declared(path):
     document = json.loads(path.read_text())
-    stale = [file for file, sha256 in (document.get("files") or {}).items() if content_hash(file) != sha256]
+    stale = [file for file, sha256 in files_of(document).items() if content_hash(file) != sha256]
 
     undeclared = [file for file in stale if file not in unmeasured() and file not in measured()]
     assert document.get("superseded") or not undeclared, (

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from . import compile_errors
+from .api import compile_errors
 
 REQUIRED = ("kernel_fn", "reference_fn", "get_inputs")
 KNOWN_ARCHS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from . import cubin
+from .compiled import cubin
 
 # In order of preference; what a file does not name in ARCHS is not simulated.
 ARCHS = ("sm_90a", "sm_80", "sm_90", "sm_100a", "sm_120a")
@@ -47,7 +47,7 @@ def refuse_extensions() -> None:
     import torch
 
     if not torch.cuda.is_available():
-        from . import cuda_extension, import_hook
+        from .compiled import cuda_extension, import_hook
 
         import_hook.after_import(cuda_extension.MODULE, cuda_extension.refuse)
 

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.arguments import FACTOR, other_arguments, words_in
+from kernel_harness.inputs.arguments import FACTOR, other_arguments, words_in
 
 pytestmark = pytest.mark.cpu
 

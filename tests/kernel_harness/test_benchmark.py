@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness import benchmark_report, run_comparison, tuning
 from kernel_harness.cli import UsageError
+from kernel_harness.performance import benchmark_report, run_comparison, tuning
+from kernel_harness.performance.statistics import Difference
+from kernel_harness.performance.tuning_journal import Journal, text_of
 from kernel_harness.report import plain
-from kernel_harness.statistics import Difference
-from kernel_harness.tuning_journal import Journal, text_of
 from kernel_harness.verdict import ExitCode
 
 pytestmark = pytest.mark.cpu
@@ -233,7 +233,7 @@ def test_a_folder_is_no_journal(tmp_path):
 
 
 def test_winner_and_text_to_paste():
-    from kernel_harness.tuning_journal import Progress
+    from kernel_harness.performance.tuning_journal import Progress
 
     known = [Progress({}, rounds_us=[20.0, 21.0, 20.0]), Progress({"tile": 64}, rounds_us=[15.0, 15.0, 15.0]),
              Progress({"tile": 128}, failure="wrong")]
@@ -245,15 +245,16 @@ def test_winner_and_text_to_paste():
 
 def test_the_judge_imports_neither_torch_nor_rich():
     scripts = Path(__file__).resolve().parents[2] / "scripts"
-    modules = "verify_command, inspection, benchmark, benchmark_report, tuning, profile_report, run_comparison"
-    program = (f"import sys; sys.path.insert(0, {str(scripts)!r}); from kernel_harness import {modules}; "
+    modules = "benchmark, benchmark_report, tuning, profile_report, run_comparison"
+    program = (f"import sys; sys.path.insert(0, {str(scripts)!r}); from kernel_harness.performance import {modules}; "
+               "from kernel_harness.compiled import inspection; from kernel_harness.judge import verify_command; "
                "print(sorted({'torch', 'rich', 'numpy'} & set(sys.modules)))")
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert finished.stdout.strip() == "[]", finished.stderr
 
 
 def test_charts_are_written_with_and_without_operations(tmp_path):
-    from kernel_harness import benchmark_plot
+    from kernel_harness.performance import benchmark_plot
 
     plain_run, counted = document(), document()
     counted["ceilings"][0] |= {"flops": 7e14, "flops_of": "bfloat16"}

@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.between import between, volume
+from kernel_harness.inputs.between import between, volume
 
 pytestmark = pytest.mark.cpu
 

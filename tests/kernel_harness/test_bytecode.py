@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness import bytecode
+from kernel_harness.processes import bytecode
 
 pytestmark = pytest.mark.cpu
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import candidate, census, outputs, slots, tracing, values
-from kernel_harness.fingerprint import Pending
+from kernel_harness import outputs, values
+from kernel_harness.observation import census, slots, tracing
+from kernel_harness.observation.fingerprint import Pending
+from kernel_harness.roles import candidate
 
 pytestmark = pytest.mark.cpu
 

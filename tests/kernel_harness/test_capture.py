@@ -5,8 +5,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from kernel_harness import capture, inspection
 from kernel_harness.cli import UsageError
+from kernel_harness.compiled import capture, inspection
 from kernel_harness.contract import ContractError
 from kernel_harness.verdict import ExitCode
 
@@ -133,7 +133,7 @@ def test_a_file_that_hangs_is_killed():
 
 @compiles
 def test_without_nvdisasm_expect_is_undecided(monkeypatch):
-    monkeypatch.setattr("kernel_harness.sass.find_nvdisasm", lambda: None)
+    monkeypatch.setattr("kernel_harness.compiled.sass.find_nvdisasm", lambda: None)
     report = inspection.inspect(FILES / "spills.py", ["sm_90a"])
 
     assert report.exit_code is ExitCode.UNDECIDED

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from kernel_harness import case_sizes
+from kernel_harness.inputs import case_sizes
 
 pytestmark = pytest.mark.cpu
 

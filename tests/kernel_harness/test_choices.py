@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.choices import Choices, is_hidden
+from kernel_harness.comparison.choices import Choices, is_hidden
 
 pytestmark = pytest.mark.cpu
 X = torch.tensor([[3.0, 7.0, 7.0, 1.0, 7.0]])

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from kernel_harness import contraction
-from kernel_harness.compare import Expected, Tolerance, compare, forgiven, reference_deviation
-from kernel_harness.null_kernels import null_results
+from kernel_harness.comparison import contraction
+from kernel_harness.comparison.compare import Expected, Tolerance, compare, forgiven, reference_deviation
+from kernel_harness.comparison.null_kernels import null_results
 from torch.nn.functional import silu
 
 pytestmark = pytest.mark.cpu
@@ -84,7 +84,7 @@ def statistics(x, spare=0):
 
 @pytest.mark.parametrize("chunk", [1 << 22, 1000, 130])
 def test_a_small_column_does_not_hide_beside_a_large_one(monkeypatch, chunk):
-    monkeypatch.setattr("kernel_harness.compare.CHUNK_ELEMENTS", chunk)
+    monkeypatch.setattr("kernel_harness.comparison.compare.CHUNK_ELEMENTS", chunk)
     (x,), expected = anchors(statistics, 100 * torch.rand(333, 64), dtype=torch.float32)
     halves = x.chunk(2, dim=1)
     mean = (halves[0].sum(dim=1) + halves[1].sum(dim=1)) / 64
@@ -109,7 +109,7 @@ def test_what_rounding_leaves_of_a_large_column_is_no_column_of_its_own(left, go
 
 @pytest.mark.parametrize("width", [2, 3, 15])
 def test_columns_of_one_size_and_tensors_of_many_chunks_are_one_group(monkeypatch, width):
-    monkeypatch.setattr("kernel_harness.compare.CHUNK_ELEMENTS", 100)
+    monkeypatch.setattr("kernel_harness.comparison.compare.CHUNK_ELEMENTS", 100)
     weight = torch.randn(40, width)
     (a, b), expected = anchors(torch.matmul, torch.randn(77, 40), weight, dtype=torch.float32)
 

@@ -1,7 +1,8 @@
 """A missing cutlass name is answered with what to write; only the compiler's own words count as compile errors."""
 
 import pytest
-from kernel_harness import compile_errors, contract
+from kernel_harness import contract
+from kernel_harness.api import compile_errors
 
 pytestmark = pytest.mark.cpu
 

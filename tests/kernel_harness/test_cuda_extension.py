@@ -9,9 +9,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from kernel_harness import compile_errors, cuda_extension, simulation
-from kernel_harness.cuda_extension import HostCodeError
-from kernel_harness.cuda_source import CudaSourceError, nvcc
+from kernel_harness import simulation
+from kernel_harness.api import compile_errors
+from kernel_harness.compiled import cuda_extension
+from kernel_harness.compiled.cuda_extension import HostCodeError
+from kernel_harness.compiled.cuda_source import CudaSourceError, nvcc
 
 ROOT = Path(__file__).resolve().parents[2]
 builds = [

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import compile_errors, cuda_source, simulation
-from kernel_harness.cuda_source import Compiled, CudaSourceError, Kernel, lowered
+from kernel_harness import simulation
+from kernel_harness.api import compile_errors
+from kernel_harness.compiled import cuda_source
+from kernel_harness.compiled.cuda_source import Compiled, CudaSourceError, Kernel, lowered
 
 PTX = """.version 8.6
 .target sm_90a
@@ -84,7 +86,7 @@ def test_a_kernel_from_a_string_is_simulated(count, arguments, found, tmp_path):
     program.write_text(
         textwrap.dedent(f"""
         import json, sys
-        from kernel_harness import cuda_source
+        from kernel_harness.compiled import cuda_source
         from kernel_harness.simulator import driver
         cuda_source.nvcc = lambda: "nvcc"
         cuda_source.compiled = lambda source, name, arch, options: cuda_source.Compiled(source, b"")
@@ -103,7 +105,7 @@ def test_a_kernel_from_a_string_is_simulated(count, arguments, found, tmp_path):
         print(json.dumps([error or kinds, lines, out.tolist()]))
     """)
     )
-    scripts = Path(cuda_source.__file__).resolve().parents[1]
+    scripts = Path(cuda_source.__file__).resolve().parents[2]
     run = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, env={"PYTHONPATH": str(scripts), "PATH": ""}
     )

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from kernel_harness import graph_nodes
-from kernel_harness.device_trials import DeviceTrials
-from kernel_harness.worker import WorkerDied
+from kernel_harness.judge.device_trials import DeviceTrials
+from kernel_harness.observation import graph_nodes
+from kernel_harness.processes.worker import WorkerDied
 
 pytestmark = pytest.mark.cpu
 OWN = {"name": "mine", "launches": 1, "us": None, "library": False}

@@ -1,8 +1,8 @@
 """The devices table and the occupancy that follows from it."""
 
 import pytest
+from kernel_harness.compiled.occupancy import occupancy
 from kernel_harness.devices import DEVICES, capability, devices_for
-from kernel_harness.occupancy import occupancy
 
 pytestmark = pytest.mark.cpu
 BY_NAME = {device.name: device for device in DEVICES}

@@ -3,7 +3,8 @@
 import stat
 
 import pytest
-from kernel_harness import environment, gpu_state
+from kernel_harness import environment
+from kernel_harness.performance import gpu_state
 
 pytestmark = pytest.mark.cpu
 ROW = "NVIDIA {name}, 580.1, 9.0, 143771, 1980, 1980, 3201, 70.1, 30, 0x0000000000000000, GPU-{uuid}"

@@ -1,7 +1,7 @@
 """Each kind of timing cheat leads to its exit code and a reason; honest bursts lead to nothing."""
 
 import pytest
-from kernel_harness import evidence
+from kernel_harness.performance import evidence
 from kernel_harness.verdict import ExitCode
 
 pytestmark = pytest.mark.cpu

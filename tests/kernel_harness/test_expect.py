@@ -1,7 +1,7 @@
 """The grammar of EXPECT and what its rules are held against."""
 
 import pytest
-from kernel_harness import expect
+from kernel_harness.compiled import expect
 from kernel_harness.contract import ContractError
 
 pytestmark = pytest.mark.cpu

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.compare import Expected, compare
+from kernel_harness.comparison.compare import Expected, compare
 
 pytestmark = pytest.mark.cpu
 FORMATS = [torch.float8_e4m3fn, torch.float8_e5m2]

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from kernel_harness.import_hook import after_import
+from kernel_harness.compiled.import_hook import after_import
 
 pytestmark = pytest.mark.cpu
 

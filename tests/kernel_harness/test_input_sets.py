@@ -2,7 +2,9 @@
 
 import pytest
 import torch
-from kernel_harness import input_sets, referee, values
+from kernel_harness import values
+from kernel_harness.inputs import input_sets
+from kernel_harness.roles import referee
 
 pytestmark = pytest.mark.cpu
 FLOATS = [torch.float64, torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2]

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 import torch
-from kernel_harness import integers
+from kernel_harness.inputs import integers
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import audit, integrity
+from kernel_harness.observation import audit, integrity
 
 pytestmark = pytest.mark.cpu
 
@@ -168,7 +168,7 @@ def test_threads_of_this_process_are_counted():
 
 NEWER_FLAGS = """
 import torch
-from kernel_harness import integrity
+from kernel_harness.observation import integrity
 before = integrity.numeric_state()
 torch.backends.{flag} = "{value}"
 after = integrity.numeric_state()
@@ -187,7 +187,7 @@ assert strict["float32 matmul precision"] == "highest"
 )
 def test_precision_flags_by_their_newer_names_are_read_and_reset(flag, value):
     """PyTorch's older getters raise once a file has set a newer flag alone."""
-    scripts = Path(integrity.__file__).parents[1]
+    scripts = Path(integrity.__file__).parents[2]
     program = NEWER_FLAGS.format(flag=flag, value=value)
     run = subprocess.run([sys.executable, "-c", program], cwd=scripts, capture_output=True, text=True)
 

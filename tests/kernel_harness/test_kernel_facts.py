@@ -1,7 +1,7 @@
 """What is said of an input that a kernel reads one element at a time."""
 
 import pytest
-from kernel_harness.kernel_facts import _aligned_rows
+from kernel_harness.compiled.kernel_facts import _aligned_rows
 
 pytestmark = pytest.mark.cpu
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 import torch
-from kernel_harness import lanes, verification
+from kernel_harness.judge import lanes, verification
 
 pytestmark = pytest.mark.cpu
 
@@ -33,8 +33,8 @@ def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lan
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(16))
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 0))
-        monkeypatch.setattr("kernel_harness.device_trials.warm_up", lambda: None)
-        monkeypatch.setattr("kernel_harness.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
+        monkeypatch.setattr("kernel_harness.judge.device_trials.warm_up", lambda: None)
+        monkeypatch.setattr("kernel_harness.judge.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
     outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
     assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
     return outcome, judges
@@ -63,7 +63,7 @@ def test_a_lane_that_gets_no_case_finds_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize("limit", ["too little memory", "large cases"])
 def test_the_first_judge_does_what_the_gpu_has_no_room_for_beside_others(limit, tmp_path, monkeypatch):
     if limit == "large cases":
-        monkeypatch.setattr("kernel_harness.trials.LARGE_BYTES", 1)
+        monkeypatch.setattr("kernel_harness.judge.trials.LARGE_BYTES", 1)
     free = lanes.MEMORY_BYTES - (limit == "too little memory")
     outcome, judges = judged(tmp_path, monkeypatch, "return x + x * x", free=free)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness import line_counters
+from kernel_harness.performance import line_counters
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness import lanes, verification
+from kernel_harness.judge import lanes, verification
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 pytestmark = pytest.mark.cpu
@@ -14,7 +14,8 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {scripts!r})
-from kernel_harness import startup, verification, worker
+from kernel_harness.judge import startup, verification
+from kernel_harness.processes import worker
 
 class Nursery:
     def __init__(self, folder, modules):

@@ -1,7 +1,7 @@
 """Calls without gradients: each mode of PyTorch meets the first inputs and another draw of them."""
 
 import pytest
-from kernel_harness.value_trials import MODES, ValueTrials
+from kernel_harness.judge.value_trials import MODES, ValueTrials
 
 pytestmark = pytest.mark.cpu
 

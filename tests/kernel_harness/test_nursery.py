@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from kernel_harness import worker
+from kernel_harness.processes import worker
 
 pytestmark = pytest.mark.cpu
 
@@ -100,7 +100,7 @@ def test_without_a_nursery_that_lives_the_worker_starts_by_itself(nursery, tmp_p
 def test_a_nursery_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
     (tmp_path / "endless.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("kernel_harness.nursery.START_SECONDS", 8)
+    monkeypatch.setattr("kernel_harness.processes.nursery.START_SECONDS", 8)
     nursery = worker.start_nursery(tmp_path, ["endless"])
     with worker.Worker("oracle", tmp_path, nursery) as one, worker.Worker("oracle", tmp_path, nursery) as other:
         assert nursery.process.returncode == -signal.SIGKILL
@@ -142,7 +142,7 @@ def test_what_a_killed_verification_leaves_is_removed(tmp_path):
     left.mkdir()
     program = f"""import sys
 sys.path.insert(0, {str(script.parent)!r})
-from kernel_harness import outcome, startup, verification
+from kernel_harness.judge import outcome, startup, verification
 startup.memory_folder = lambda: {str(left)!r}
 verification.verify(outcome.Settings(kernel=__import__("pathlib").Path({kernel!r})))"""
     judge = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)

@@ -3,8 +3,8 @@
 import ast
 
 import pytest
-from kernel_harness.between import between
-from kernel_harness.paths import beyond, constants
+from kernel_harness.inputs.between import between
+from kernel_harness.inputs.paths import beyond, constants
 
 pytestmark = pytest.mark.cpu
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from kernel_harness import profiling
+from kernel_harness.performance import profiling
 
 pytestmark = pytest.mark.cpu
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from kernel_harness import ptx
+from kernel_harness.compiled import ptx
 
 pytestmark = pytest.mark.cpu
 

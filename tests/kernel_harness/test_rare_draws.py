@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness import rare_draws
+from kernel_harness.inputs import rare_draws
 
 pytestmark = pytest.mark.cpu
 

@@ -1,9 +1,9 @@
 """Floors, limits and refusals follow from ceilings by arithmetic that can be checked by hand."""
 
 import pytest
-from kernel_harness import roofline
-from kernel_harness.roofline import Ceilings
-from kernel_harness.timing import HostTimer
+from kernel_harness.performance import roofline
+from kernel_harness.performance.roofline import Ceilings
+from kernel_harness.performance.timing import HostTimer
 
 pytestmark = pytest.mark.cpu
 

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from kernel_harness import oracle, values
-from kernel_harness.roundings import PinnedRoundings, Roundings
+from kernel_harness import values
+from kernel_harness.comparison.roundings import PinnedRoundings, Roundings
+from kernel_harness.roles import oracle
 
 pytestmark = pytest.mark.cpu
 UNIT = 2.0**-24

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from kernel_harness import sanitize
+from kernel_harness.judge import sanitize
 
 pytestmark = pytest.mark.cpu
 

@@ -1,7 +1,7 @@
 """Instruction facts from nvdisasm's text, and resources from a cubin's ELF sections."""
 
 import pytest
-from kernel_harness import cubin, sass
+from kernel_harness.compiled import cubin, sass
 
 pytestmark = pytest.mark.cpu
 

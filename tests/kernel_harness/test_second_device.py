@@ -4,9 +4,9 @@ import types
 
 import pytest
 import torch
-from kernel_harness.device_trials import DeviceTrials
+from kernel_harness.judge.device_trials import DeviceTrials
+from kernel_harness.processes.worker import WorkerDied
 from kernel_harness.values import Bundle, Span
-from kernel_harness.worker import WorkerDied
 
 pytestmark = pytest.mark.cpu
 

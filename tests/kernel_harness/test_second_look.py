@@ -4,8 +4,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from kernel_harness import second_look, verify_command, worker
-from kernel_harness.outcome import Outcome, Settings
+from kernel_harness.judge import second_look, verify_command
+from kernel_harness.judge.outcome import Outcome, Settings
+from kernel_harness.processes import worker
 
 pytestmark = [pytest.mark.compile]
 CHEATS = Path(__file__).parents[1] / "kernels" / "cheats"
@@ -157,7 +158,7 @@ def test_the_kill_of_orphans_spares_it():
     ("full", "import cutlass", False),
 ])
 def test_it_is_taken_of_kernels_for_a_gpu_at_full(tmp_path, monkeypatch, level, text, wanted):
-    monkeypatch.setattr("kernel_harness.startup.GPU_FILES", ("/dev/null",))
+    monkeypatch.setattr("kernel_harness.judge.startup.GPU_FILES", ("/dev/null",))
     path = tmp_path / "kernel.py"
     path.write_text(text)
 

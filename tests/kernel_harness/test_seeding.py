@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from kernel_harness.seeding import reseeded
+from kernel_harness.inputs.seeding import reseeded
 
 pytestmark = pytest.mark.cpu
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from kernel_harness.shrinking import changes, shrink
+from kernel_harness.inputs.shrinking import changes, shrink
 
 pytestmark = pytest.mark.cpu
 

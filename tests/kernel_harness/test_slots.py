@@ -5,7 +5,8 @@ import weakref
 
 import pytest
 import torch
-from kernel_harness import slots, values
+from kernel_harness import values
+from kernel_harness.observation import slots
 
 pytestmark = pytest.mark.cpu
 DEVICE = "cpu:0"

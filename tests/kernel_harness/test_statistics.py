@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from kernel_harness.statistics import (
+from kernel_harness.performance.statistics import (
     Difference,
     Ratio,
     classify,

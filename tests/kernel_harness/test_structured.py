@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.structured import is_structured, lengthened, sparser, toggled
+from kernel_harness.inputs.structured import is_structured, lengthened, sparser, toggled
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)

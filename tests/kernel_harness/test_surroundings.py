@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from kernel_harness import surroundings
-from kernel_harness.outcome import Outcome, Settings
-from kernel_harness.verification import Judge
+from kernel_harness.judge.outcome import Outcome, Settings
+from kernel_harness.judge.verification import Judge
+from kernel_harness.observation import surroundings
 
 pytestmark = pytest.mark.cpu
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.symbols import symbols_elsewhere
+from kernel_harness.inputs.symbols import symbols_elsewhere
 
 pytestmark = pytest.mark.cpu
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 import torch
-from kernel_harness import thresholds
+from kernel_harness.inputs import thresholds
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from kernel_harness import ties, values
-from kernel_harness.roundings import Exactness
+from kernel_harness import values
+from kernel_harness.comparison.roundings import Exactness
+from kernel_harness.inputs import ties
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)

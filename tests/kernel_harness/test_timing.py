@@ -5,8 +5,9 @@ import struct
 
 import pytest
 import torch
-from kernel_harness import cupti, input_sets, timing
-from kernel_harness.cupti import CONCURRENT_KERNEL, MEMCPY, MEMSET, Activity
+from kernel_harness.inputs import input_sets
+from kernel_harness.performance import cupti, timing
+from kernel_harness.performance.cupti import CONCURRENT_KERNEL, MEMCPY, MEMSET, Activity
 
 pytestmark = pytest.mark.cpu
 

@@ -4,7 +4,8 @@ import math
 
 import pytest
 import torch
-from kernel_harness import integers, nonfinite, signs, together, values, variations
+from kernel_harness import values
+from kernel_harness.inputs import integers, nonfinite, signs, together, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import verify_kernel
-from kernel_harness import verify_command
+from kernel_harness.judge import verify_command
 from kernel_harness.report import Report
 from kernel_harness.verdict import ExitCode
 

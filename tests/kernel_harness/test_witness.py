@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.witness import Witness
+from kernel_harness.observation.witness import Witness
 
 pytestmark = pytest.mark.cpu
 X = torch.randn(16, 24, generator=torch.Generator().manual_seed(0))

@@ -8,7 +8,7 @@ import textwrap
 import time
 
 import pytest
-from kernel_harness import worker
+from kernel_harness.processes import worker
 
 pytestmark = pytest.mark.cpu
 
@@ -20,11 +20,12 @@ def role(tmp_path, monkeypatch):
 
     def start(body: str) -> worker.Worker:
         package = tmp_path / "scripts" / "kernel_harness"
-        package.mkdir(parents=True)
-        for name in ("__init__", "bytecode", "child", "neutral"):
-            shutil.copy(os.path.join(scripts, "kernel_harness", f"{name}.py"), package)
-        (package / "role.py").write_text(textwrap.dedent(body))
-        monkeypatch.setattr(worker, "__file__", str(package / "worker.py"))
+        shutil.copytree(os.path.join(scripts, "kernel_harness", "processes"), package / "processes")
+        (package / "roles").mkdir()
+        for name in ("__init__.py", "roles/__init__.py"):
+            shutil.copy(os.path.join(scripts, "kernel_harness", name), package / name)
+        (package / "roles" / "role.py").write_text(textwrap.dedent(body))
+        monkeypatch.setattr(worker, "__file__", str(package / "processes" / "worker.py"))
         return worker.Worker("role", tmp_path)
 
     return start
@@ -115,7 +116,7 @@ def test_workers_die_with_their_judge(role, tmp_path):
     judge = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
         import sys, time, pathlib
         sys.path.insert(0, {scripts!r})
-        from kernel_harness import worker
+        from kernel_harness.processes import worker
         child = worker.Worker("oracle", pathlib.Path({str(tmp_path)!r}))
         print(child.process.pid, flush=True)
         time.sleep(600)
@@ -159,7 +160,7 @@ def test_reports_arrive_before_the_answer_and_once(role):
 def test_nothing_in_the_process_names_the_harness(role):
     child = role("""
         import sys, traceback
-        from . import neutral
+        from ..processes import neutral
         def look():
             with neutral.hidden():
                 seen = {"modules": list(sys.modules), "path": sys.path, "argv": sys.argv + sys.orig_argv,
@@ -180,7 +181,7 @@ def test_nothing_in_the_process_names_the_harness(role):
 def test_a_kernel_is_called_as_from_scripts_of_a_user_too(role):
     child = role("""
         import sys
-        from . import neutral
+        from ..processes import neutral
         def where(who):
             caller = sys._getframe(1)
             return [who, caller.f_code.co_filename, caller.f_back.f_code.co_filename]
@@ -199,7 +200,7 @@ def test_a_kernel_is_called_as_from_scripts_of_a_user_too(role):
 def test_a_signal_handler_is_not_handed_the_frame(role):
     child = role("""
         import signal
-        from . import neutral
+        from ..processes import neutral
         def interrupt():
             frames = []
             neutral.mute_signal_handlers()

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from kernel_harness import doc_fences  # noqa: E402
+from kernel_harness.api import doc_fences  # noqa: E402
 from kernel_harness.simulator import driver  # noqa: E402
 
 

@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "find_example.py"
-INDEX = yaml.safe_load((ROOT / "scripts" / "kernel_harness" / "nvidia_examples.yaml").read_text(encoding="utf-8"))
+INDEX = yaml.safe_load((ROOT / "scripts/kernel_harness/api/nvidia_examples.yaml").read_text(encoding="utf-8"))
 
 pytestmark = pytest.mark.cpu
 

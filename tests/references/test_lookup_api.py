@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "lookup_api.py"
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from kernel_harness import api_index, doc_fences  # noqa: E402
+from kernel_harness.api import api_index, doc_fences  # noqa: E402
 
 pytestmark = pytest.mark.cpu
 

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from kernel_harness import doc_fences  # noqa: E402
+from kernel_harness.api import doc_fences  # noqa: E402
 
 pytestmark = pytest.mark.compile
 

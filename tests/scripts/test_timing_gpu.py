@@ -33,7 +33,7 @@ def test_timing_cheat_gets_no_number(path):
 
 def test_cupti_reads_a_copy_like_the_events_do():
     import torch
-    from kernel_harness import timing
+    from kernel_harness.performance import timing
 
     timer = timing.open_timer("cuda")
     assert timer.method == "cupti", timer.note
@@ -47,7 +47,7 @@ def test_cupti_reads_a_copy_like_the_events_do():
 
 
 def test_events_alone_say_that_they_are_events():
-    from kernel_harness import timing
+    from kernel_harness.performance import timing
 
     assert timing.open_timer("cuda", "cuda-events").method == "cuda-events"
 

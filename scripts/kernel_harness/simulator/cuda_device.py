@@ -12,8 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .. import cuda_extension, cuda_source
-from ..import_hook import after_import
+from ..compiled import cuda_extension, cuda_source
+from ..compiled.import_hook import after_import
 from .findings import SimulationError
 from .legality import LaunchOptions
 from .parser import parse

@@ -12,7 +12,7 @@ import group_corpus
 import lane_corpus
 import numpy as np
 import pytest
-from kernel_harness import cuda_source
+from kernel_harness.compiled import cuda_source
 from kernel_harness.simulator import UnsupportedInstruction
 from kernel_harness.simulator.wmma import Fragment
 from one_kernel import expect, expect_clean, run, without

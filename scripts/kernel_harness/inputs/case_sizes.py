@@ -1,0 +1,87 @@
+"""How large a file's cases are, smaller versions of them, and cases of sizes between theirs. get_inputs runs here."""
+
+from __future__ import annotations
+
+import inspect
+
+from ..contract import KernelFile, read_source
+from ..outputs import leaves
+from . import shrinking
+from .between import between, volume
+from .paths import constants
+
+DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
+
+
+def nbytes(file: KernelFile, cases: list[str]) -> dict:
+    """Bytes of the inputs of each case, zero where get_inputs fails: the trials of that case will say so."""
+    found = []
+    for case in cases:
+        try:
+            found.append(_bytes_with(file, file.cases[case]))
+        except BaseException:  # whatever it is
+            found.append(0)
+    return {"nbytes": found}
+
+
+def shrink(file: KernelFile, case: str, limit: int, kept: list[str]) -> dict:
+    """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
+    given = file.cases[case]
+    before = {**_default_sizes(file), **given}
+    after = shrinking.shrink(before, lambda keywords: _bytes_with(file, keywords), limit, kept)
+    if after is None:
+        return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
+    name = f"{case}, shrunk"
+    file.cases[name] = {key: value for key, value in after.items() if key in given or value != before[key]}
+    changed = [key for key, value in after.items() if value != before[key]]
+    changed.sort(key=lambda key: min(after[key]) if isinstance(after[key], (tuple, list)) else after[key])
+    return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
+
+
+def add_between(file: KernelFile, limit: int) -> dict:
+    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
+    groups of the same size beside different others."""
+    given = [{**_default_sizes(file), **case} for case in file.cases.values()]
+    groups: dict[str, list[str]] = {}
+    most = max([DRAWN, *map(volume, given)])
+    for changed, keywords, before in between(given, constants(read_source(file.path)[1])):
+        if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
+            continue
+        try:
+            size, old = _bytes_with(file, keywords), _bytes_with(file, before)
+        except Exception:  # whatever get_inputs raises: these values do not fit together
+            continue
+        if size > limit or size == old:  # what changes no size is a mode, or a number
+            continue
+        name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
+        file.cases[name] = keywords
+        groups.setdefault(changed, []).append(name)
+    return {"groups": list(groups.values())}
+
+
+def modes(file: KernelFile) -> dict:
+    """What each case says beside sizes (dtype, view, flags): cases that say the same differ in sizes alone."""
+    parameters = inspect.signature(file.get_inputs).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    found = {}
+    for name, case in file.cases.items():
+        said = {**defaults, **case}
+        found[name] = repr(sorted((key, repr(value)) for key, value in said.items() if not _is_size(value)))
+    return {"modes": found}
+
+
+def _is_size(value) -> bool:
+    return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
+
+
+def _default_sizes(file: KernelFile) -> dict:
+    parameters = inspect.signature(file.get_inputs).parameters.values()
+    return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
+
+
+def _bytes_with(file: KernelFile, keywords: dict) -> int:
+    storages = [t.untyped_storage() for t in leaves(file.get_inputs(**keywords), all_tensors=True)]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, modes)}

@@ -1,0 +1,10 @@
+"""The verdict. Nothing here imports the kernel file.
+
+    verify_command           verify_kernel.py behind its arguments
+    verification             one file: startup, workers, cases, lanes (cases side by side), closing
+    trials                   of one case; value_trials, hostile_trials, rule_breakers, device_trials, derived_trials,
+                             shrunk_trials
+    judgement, file_checks   one result, and what is asked once a file
+    findings, outcome        what was found, in order of rank
+    second_look, sanitize    beside a GPU: the simulator; compute-sanitizer
+"""

@@ -1,0 +1,251 @@
+"""Trials with hostile values: large and small, of both signs, with ties, NaN and infinities."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import torch
+
+from .. import values
+from ..comparison.structure import as_finite, finite, floats, same_outputs, tensors
+from ..contract import ContractError
+from ..inputs import integers, nonfinite, signs, ties, together, variations
+from ..values import Bundle
+from .judgement import INDEX_DTYPES
+from .rule_breakers import RuleBreakers
+
+SIGNS = {signs.both: "both signs, not one", signs.below_zero: "the other sign, zeros too"}
+TIE_DRAWS = 3
+UNCHANGED = 2.0**-7  # relative; float32 keeps as much of the spread as this and more
+COARSE_DRAWS, FEW_ROWS = 6, 64  # results
+
+
+class HostileTrials(RuleBreakers):
+    """Trials on values that are hard to compute with."""
+
+    def _hostile(self, first: Bundle) -> None:
+        self.conditioned = True
+        for label, change in variations.HOSTILE.items():
+            self._hostile_trial(first, label, change, decisive=True)
+            for _ in range(self._further_draws(change)):
+                self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
+        for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
+            label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
+            self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
+            label = f"input {index} zeros throughout"
+            self._hostile_trial(first, label, variations.zeros, decisive=True, only={index})
+            for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
+                label, change = f"input {index} its {what} value throughout", variations.throughout(pick)
+                self._hostile_trial(first, label, change, decisive=True, only={index})
+            label = f"input {index} around 4096 times its spread, which changes no answer"
+            change, counts = variations.around(4096), self._is_as_before
+            self._hostile_trial(first, label, change, decisive=True, only={index}, counts=counts)
+        label = "all inputs moved alike by 4096 times the spread of one, which changes no answer"
+        self._hostile_trial(first, label, together.moved(4096), decisive=True, counts=self._is_as_before)
+        self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
+        self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
+        self._hostile_trial(
+            first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
+        )
+        self._nans(first)
+        for change in (nonfinite.infinities, nonfinite.minus_infinities):
+            self._infinities(first, change)
+        self._signs(first)
+        self._steps_met(first)
+        self._many_marks(first)
+        self.conditioned = False
+        for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
+            self._ties(first)
+
+    def _further_draws(self, change) -> int:
+        """A tie shows in one row of several: where there are few, in one draw of several."""
+        rows = max(1, sum(t.numel() for t in tensors(self.base["native"])))
+        return min(COARSE_DRAWS, FEW_ROWS // rows) if change is variations.coarse and not self.case_failed() else 0
+
+    def _hostile_trial(
+        self, first: Bundle, label: str, change, decisive: bool, kinds="float", only=None, counts=lambda expected: True
+    ) -> None:
+        """only: indices of inputs. counts: says of the reference's answers whether the trial is one."""
+        new, moved = self._varied(first, change, only, kinds)
+        if not moved or self.case_failed():
+            return
+        try:
+            ties = change is variations.coarse and not self._hangs_on_order(new)
+            expected = self._reference(new, "hostile", roundings=True, ties=ties)
+        except ContractError:
+            return  # the reference refuses such values: they are outside what the file promises
+        if change is not nonfinite.specials and not as_finite(expected, self.base):
+            return  # out of the reference's own range
+        if not counts(expected):
+            return
+        work = self._working_copy(new)
+        reply = self._call(label, work, "b", poison="large", may_fail=True)
+        error = str(reply.get("error", ""))
+        if not decisive and "bundle" not in reply and "CUDA" not in error:
+            self.outcome.note(f"[case {self.case}] {label}: kernel_fn raises {error[:160]}")
+            return
+        if self._refused(label, reply, decisive=False):
+            return
+        if decisive:
+            has_indices = any(t.dtype in INDEX_DTYPES for t in tensors(expected["native"]))
+            if has_indices and self._failed_quietly(reply, expected) and self.hides_choice:
+                self.outcome.note(f"[case {self.case}] {label}: the result depends on the order of equal values")
+                return
+            self._judge_trial(f"hostile inputs, {label}", reply, expected, new, work, decisive="values")
+            self._teeth(expected, new)
+        elif "bundle" in reply and self._failed_quietly(reply, expected):
+            self.outcome.note(
+                f"[case {self.case}] {label}: the result differs from the reference's "
+                f"({self._worst(reply, expected)}); right kernels may differ there, --level paranoid makes this decide"
+            )
+
+    def _hangs_on_order(self, bundle: Bundle) -> bool:
+        """Does the reference's answer depend on an order of equal values that PyTorch leaves open?"""
+        turned = self._reference(bundle, "order", golden=False, turned=True)
+        if not turned["is_free"]:
+            return False
+        return not same_outputs(self._reference(bundle, "order", golden=False)["native"], turned["native"])
+
+    def _is_as_before(self, expected: dict) -> bool:
+        """Are the golden answers those of the first inputs? Of a normalisation, say, which sees no offset."""
+        if not (expected["golden"] and self.base["golden"]):
+            return False
+        pairs = list(zip(floats(expected["golden"]), floats(self.base["golden"]), strict=False))
+        return bool(pairs) and all(
+            now.shape == before.shape and float((now - before).norm()) <= UNCHANGED * float(before.norm())
+            for now, before in pairs
+        )
+
+    def _nans(self, first: Bundle) -> None:
+        """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
+        new, moved = self._varied(first, nonfinite.nans)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "nans", roundings=True)
+        except ContractError:
+            return
+        is_about_nan = bool(floats(expected["native"])) and finite(expected)
+        if not is_about_nan or same_outputs(expected["native"], self.base["native"]):
+            return
+        with suppress(ContractError):  # a few may have fallen where the reference happens not to look
+            many = self._reference(self._varied(first, nonfinite.many_nans)[0], "nans", golden=False)
+            if not finite(many):
+                return
+        reply = self._call("NaN at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+            seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
+            self.outcome.add("other-values", seen, self.case)
+
+    def _infinities(self, first: Bundle, change) -> None:
+        """A reference that is finite where an input is infinite, and something else where it is merely large, is about
+        infinity: there the kernel must be right, too. (Where it nears a limit, as a sigmoid does, it is not.)"""
+        new, moved = self._varied(first, change)
+        if not moved or self.case_failed():
+            return
+        large, _ = self._varied(new, nonfinite.large)
+        try:
+            expected, limit = (self._reference(bundle, "infinities", roundings=True) for bundle in (new, large))
+        except ContractError:
+            return
+        # Integers are finite whatever they come from: an index beside NaN says nothing.
+        if not floats(expected["native"]) or not finite(expected):
+            return
+        if all(c.passed for c in self._compared(expected["native"], limit)):
+            return
+        reply = self._call("infinities at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if self._failed_quietly(reply, expected):
+            seen = "Where inputs are infinite the reference is finite by a rule of its own, and the result is wrong"
+            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
+
+    def _steps_met(self, first: Bundle) -> None:
+        """Data at the edges of bins and at thresholds that come as a tensor: a draw of random values is at none."""
+        mapping = values.Mapping(first, writable=False)
+        for index, node in enumerate(first.tree["items"]):
+            steps = values.rebuild(node, mapping.bytes_of).clone() if node["kind"] == "tensor" else torch.zeros(0)
+            if ties.are_steps(steps):
+                others = set(range(len(first.tree["items"]))) - {index}
+                label = f"values of input {index}, which ascends, at places of the others"
+                self._hostile_trial(first, label, ties.at_the_steps_of(steps), decisive=True, only=others)
+
+    def _many_marks(self, first: Bundle) -> None:
+        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a bag that holds nothing else."""
+        new, moved = self._varied(first, nonfinite.denser)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "marks", roundings=True)
+        except ContractError:
+            return
+        if not self._is_mostly_finite(expected):
+            return
+        label = "as many NaN or infinities as numbers, at random places, where get_inputs puts a few"
+        reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
+        if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
+            seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
+            self.outcome.add("other-values", seen, self.case)
+
+    def _is_mostly_finite(self, expected: dict) -> bool:
+        """Is no answer NaN that was none, and at most a quarter infinite that was finite?"""
+        for now, before in zip(floats(expected["native"]), floats(self.base["native"]), strict=True):
+            if now.shape != before.shape or bool((now.isnan() & ~before.isnan()).any()):
+                return False
+            if 4 * int((now.isinf() & before.isfinite()).sum()) > now.numel():
+                return False
+        return True
+
+    def _ties(self, first: Bundle) -> None:
+        """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""
+        new, moved = self._varied(first, ties.dyadic)
+        if not moved or self.case_failed():
+            return
+        new = ties.dyadic_numbers(new)
+        new, _ = self._varied(new, ties.meeting(new))
+        file = self.judge.new_file("choices")
+        try:
+            expected = self._reference(new, "ties", choices=values.save([], file).to_json())
+        except ContractError:
+            return
+        finally:
+            file.unlink()
+        if not finite(expected) or expected["is_hidden"]:
+            return
+        if not self.judge.ask_oracle("is_exact", bundle=new.to_json())["exact"]:
+            return
+        expected["moved"] = expected["golden"]  # a tie moves to either side, but there is nothing that moves it
+        if not expected["is_free"]:  # nor is there anything to forgive
+            expected["tipped"] = None
+        reply = self._call("numbers of few digits", self._working_copy(new), "b", poison="large", may_fail=True)
+        if self._failed_quietly(reply, expected):
+            seen = "On numbers of so few digits that nothing is rounded before it is meant to be, the result is wrong"
+            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
+
+    def _signs(self, first: Bundle) -> None:
+        """Inputs of one sign get both: relu, abs and max(x, 0) do nothing on the values of torch.rand.
+
+        A kernel that answers NaN there, or refuses, stays outside its domain openly; a number must be the right one.
+        """
+        one_signed = [i for i in range(len(first.tree["items"])) if self._varied(first, signs.both, only={i})[1]]
+        sets = [set(one_signed), *({i} for i in one_signed if len(one_signed) > 1)] if one_signed else ()
+        changes = [(signs.both, only) for only in sets] + [(signs.below_zero, {i}) for i in one_signed]
+        for change, only in changes:
+            new, moved = self._varied(first, change, only=only)
+            if not moved:
+                continue
+            try:
+                expected = self._reference(new, "signs", roundings=True)
+            except ContractError:
+                continue
+            if not finite(expected) or self.case_failed():
+                continue
+            reply = self._call("both signs", self._working_copy(new), "b", poison="large", may_fail=True)
+            named = ", ".join(map(str, sorted(only)))
+            if "bundle" not in reply or not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+                self.outcome.note(f"[case {self.case}] no finite result where input {named} has both signs")
+            elif self._failed_quietly(reply, expected):
+                self.outcome.add(
+                    "other-values",
+                    f"Where the values of input {named} have {SIGNS[change]}, the result is wrong: "
+                    f"{self._worst(reply, expected)}.",
+                    self.case,
+                )

@@ -1,0 +1,243 @@
+"""Inputs that break the rules of get_inputs, or keep them with other values: which there are, and what they tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from .. import values
+from ..comparison.structure import same_outputs
+from ..contract import ContractError, read_source
+from ..inputs import integers, structured, thresholds, variations
+from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
+from ..values import Bundle
+from .file_checks import FileChecks
+
+MOST_SCALARS = 8
+
+
+@dataclass(frozen=True)
+class RuleBreaker:
+    """Inputs that may be none to the kernel: a result that stays counts against it, one that is wrong if it decides.
+
+    nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
+    slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
+    codes: so do others that are right but for few elements: a code that get_inputs does not make is read wrongly.
+    partly: of wrong results only those count that are right in part: a size that is none is wrong throughout.
+    named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
+    openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
+    zeros: only where the reference answers zeros, which it takes care to do.
+    twin: inputs for which the result may not be right instead; instead: what these are.
+    """
+
+    check: str
+    what: str
+    bundle: Bundle
+    decides: bool = False
+    nearly: bool = False
+    slip: bool = False
+    codes: bool = False
+    partly: bool = False
+    named: bool = False
+    openly: bool = False
+    zeros: bool = False
+    twin: Bundle | None = None
+    instead: str = ""
+
+    @property
+    def files(self) -> list[str]:
+        return [bundle.file for bundle in (self.bundle, self.twin) if bundle]
+
+    @property
+    def result(self) -> str:
+        return "its previous result" if self.check == "replay" else "the same result"
+
+
+class RuleBreakers(FileChecks):
+    """Makes them of a case's first inputs."""
+
+    def _rule_breakers(self, first: Bundle) -> list[RuleBreaker]:
+        """Inputs with other integers and masks, other numbers, and other values than those that keep a rule."""
+        new, moved = self._varied(first, variations.scramble, kinds="index")
+        found = []
+        if moved and self._moves(new):
+            found.append(RuleBreaker("replay", "other integers or masks in the same memory", new))
+        found += self._other_arguments(first)
+        found += self._other_integers(first)
+        found += self._other_fixed_integers(first)
+        found += self._rule_keepers(first)
+        found += self._other_labels(first)
+        for index in range(len(first.tree["items"])):
+            new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
+            if moved:
+                what = f"other values than those of get_inputs, which keep a rule, for input {index}"
+                found.append(RuleBreaker("ignored-argument", what, new))
+        mapping = values.Mapping(first, writable=False)
+        inputs = [values.rebuild(node, mapping.bytes_of) for _, node in values.tensors_of(first.tree)]
+        floating = [x for x in inputs if x.is_floating_point() or x.is_complex()]
+        if all(map(structured.is_whole, floating)):  # else a fraction shows digits
+            new, moved = self._varied(first, structured.lengthened, kinds="ruled")
+            if moved:
+                what = "whole numbers of more digits than get_inputs', of which none has a fraction,"
+                found.append(RuleBreaker("ignored-argument", what, new, decides=True, nearly=True))
+        return found
+
+    def _other_arguments(self, first: Bundle) -> list[RuleBreaker]:
+        """Another value of each argument that is no tensor; in place of a name some others that the reference knows."""
+        paths = (self.settings.kernel, self.settings.reference)
+        words = [word for path in paths if path for word in words_in(read_source(path)[1])]
+        found, named, moves = [], 0, False
+        for other in other_arguments(first, words):
+            if len(found) - named == MOST_SCALARS and not other.is_named:
+                continue
+            if other.is_smaller and moves:
+                continue
+            moves = type(other.old) is int and self._moves(other.bundle)
+            if other.is_smaller and not moves:
+                continue
+            if other.is_named:
+                if named == MOST_WORDS or not self._moves(other.bundle):
+                    continue
+                named += 1
+            what = f"{other.new!r} in place of {other.old!r} for input {other.index}"
+            says = {"decides": True, "partly": not other.decides}
+            found.append(RuleBreaker("ignored-argument", what, other.bundle, **says))
+        return found
+
+    def _other_fixed_integers(self, first: Bundle) -> list[RuleBreaker]:
+        """Those that get_inputs makes alike every time, without those it draws, among which they would go unseen."""
+        again = self._other_inputs(first)[0]
+        mapped = [values.Mapping(bundle, writable=False) for bundle in (first, again)]
+        indices, fixed = set(), set()
+        for index, nodes in enumerate(zip(first.tree["items"], again.tree["items"], strict=True)):
+            one, other = (
+                [values.rebuild(node, mapping.bytes_of) for _, node in values.tensors_of(tree)]
+                for tree, mapping in zip(nodes, mapped, strict=True)
+            )
+            if one and not any(t.dtype.is_floating_point or t.dtype.is_complex for t in one):
+                indices.add(index)
+                if all(torch.equal(a, b) for a, b in zip(one, other, strict=True)):
+                    fixed.add(index)
+        new, moved = self._varied(first, variations.scramble, fixed, "index") if fixed < indices else (first, False)
+        what = "others of the integers that get_inputs makes alike every time"
+        return [RuleBreaker("ignored-argument", what, new)] if moved and self._moves(new) else []
+
+    def _rule_keepers(self, first: Bundle) -> list[RuleBreaker]:
+        """Other integers, masks and probabilities that keep what rules can be seen in those of get_inputs."""
+        mapping = values.Mapping(first, writable=False)
+        tensors = {
+            index: values.rebuild(node, mapping.bytes_of)
+            for index, node in enumerate(first.tree["items"])
+            if node["kind"] == "tensor"
+        }
+        whole = {i: t for i, t in tensors.items() if t.dtype in (torch.int32, torch.int64) and t.dim()}
+        sizes = sorted({size for t in tensors.values() for size in t.shape})
+        counts = [node["value"] for node in first.tree["items"] if node["kind"] == "int"]
+        found = []
+
+        def add(change, what: str, index: int, kinds: str = "index", **says) -> None:
+            new, moved = self._varied(first, change, {index}, kinds)
+            if moved and self._moves(new):
+                found.append(RuleBreaker("ignored-argument", f"{what} in input {index}", new, **says))
+
+        for index, x in whole.items():
+            if x.dim() > 1 and bool((x == 1).all()):
+                add(variations.scramble, "zeros among the ones", index, decides=True)
+            if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
+                add(integers.cut_elsewhere, "other offsets between the first and the last", index)
+                add(integers.emptied, "empty segments among the offsets", index, decides=True, openly=True)
+                if max(counts, default=0) < integers.longest_segment(x):  # else it may say how long one can be
+                    add(integers.gathered, "nearly all in one segment by the offsets", index, decides=True, openly=True)
+        if len(whole) == 1:
+            [(index, x)] = whole.items()
+            new, moved = self._varied(first, integers.not_one_for_all, {index}, "index")
+            if moved and self._moves(new):
+                file = self.judge.new_file("varied")
+                twin = variations.varied(new, file, integers.first_for_all, 0, {index}, "index")
+                what = f"others for the integers of input {index}, which are all one,"
+                says = {"twin": twin[0], "instead": "the first of them for all"}
+                found.append(RuleBreaker("ignored-argument", what, new, **says))
+            if max(counts, default=0) < integers.most_alike(x):  # else it may be how many of a kind there are
+                add(integers.crowded, "most integers alike", index, decides=True)
+            for size in (s for s in sizes if integers.is_wider(s - 1, x)):
+                past = self._varied(first, integers.put_one(size), {index}, "index")[0]
+                if not self._moves(past):  # that many it indexes, and no more
+                    add(integers.put_one(size - 1), f"{size - 1}", index, decides=True)
+        for index, x in tensors.items():
+            if x.dtype is torch.bool:
+                add(integers.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
+            elif x.dtype in integers.NARROW and x.dim() and integers.is_data(x):
+                add(integers.crowded, "most integers alike", index, decides=True)
+            elif x.dtype.is_floating_point:
+                add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
+                for kinds in ("float", "ruled"):
+                    add(structured.toggled, "the other of 0 and 1", index, kinds, decides=True)
+        return found
+
+    def _other_labels(self, first: Bundle) -> list[RuleBreaker]:
+        """A negative number that is an argument and sets integers apart (an ignored label) becomes another."""
+        mapping, items, found = values.Mapping(first, writable=False), first.tree["items"], []
+        numbers = {index: node["value"] for index, node in enumerate(items) if node["kind"] == "int"}
+        tensors = {i: values.rebuild(n, mapping.bytes_of) for i, n in enumerate(items) if n["kind"] == "tensor"}
+        for at, old in numbers.items():
+            for index, x in tensors.items():
+                new = integers.other_label(x, old)
+                if new is None:
+                    continue
+                unnamed = self._varied(first, integers.relabel(old, new), {index}, "index")[0]
+                changed = [*items[:at], {**items[at], "value": new}, *items[at + 1 :]]
+                named = replace(unnamed, tree={**unnamed.tree, "items": changed})
+                if self._moves(named):
+                    what = f"{new} in place of {old} for input {at} and in input {index}"
+                    says = {"twin": unnamed, "instead": f"{old} for input {at}"}
+                    found.append(RuleBreaker("ignored-argument", what, named, **says))
+        return found
+
+    def _moves(self, bundle: Bundle) -> bool:
+        """Does the reference take these inputs, and answer something else than on the first ones?"""
+        try:
+            return not same_outputs(self._reference(bundle, "argument", golden=False)["native"], self.base["native"])
+        except ContractError:
+            return False
+
+    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths than get_inputs', and those that the reference sets apart."""
+        changes = (
+            (integers.both_signs, "integers of both signs"),
+            (integers.middle_width, "integers of fifteen bits"),
+            (integers.whole_width, "integers that fill their type"),
+            (integers.widest, "integers whose sums have sixty bits"),
+            (integers.top, "integers near the top of their type"),
+            (integers.one_each, "one True in each row"),
+        )
+        found = []
+        dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}
+        for change, what in changes:
+            new, moved = self._varied(first, change, kinds="index")
+            if moved and self._moves(new):
+                codes = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
+                found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
+        tree = read_source(self.settings.reference or self.settings.kernel)[1]
+        numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
+        for value, inputs in integers.special_values(tree, numbers):
+            for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
+                for put in (integers.put, integers.put_run, integers.put_throughout):
+                    new, moved = self._varied(first, put(value), only={index}, kinds="index")
+                    if moved and self._moves(new):
+                        what = f"{value}, which the reference sets apart, at places of input {index}"
+                        says = {"decides": True, "named": True, "openly": True}
+                        found.append(RuleBreaker("ignored-argument", what, new, **says))
+        return found + self._thresholds(first, tree)
+
+    def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:
+        """Inputs that meet the numbers with which the reference compares them."""
+        numbers = [node["value"] if node["kind"] in ("int", "float") else None for node in first.tree["items"]]
+        found = []
+        for value, index in thresholds.compared(tree, [n if type(n) in (int, float) else None for n in numbers]):
+            for kinds in ("float", "ruled", "index") if len(found) < MOST_SCALARS else ():
+                new, moved = self._varied(first, thresholds.put(value), {index}, kinds)
+                if moved and self._moves(new):
+                    what = f"{value}, with which the reference compares input {index}, at places of it"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+        return found

@@ -1,0 +1,381 @@
+"""Worker: runs kernel_fn and nothing else. It never holds an expected value.
+
+Inputs live where the judge can see them: on the CPU the tensors lie in a file that the judge maps too, so the judge
+itself changes values and checks guard zones; on the GPU they are copied there and back. What this process says about
+itself (threads, patches, aliasing) adds to what the judge measures and never replaces it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from .. import simulation, values
+from ..contract import ContractError, KernelFile, load_kernel
+from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
+from ..observation.fingerprint import Pending, fingerprint
+from ..observation.poison import PATTERNS, poison_next
+from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, on_stream, prepare, read_back
+from ..observation.surroundings import Surroundings
+from ..observation.tracing import trace_call
+from ..observation.witness import Witness
+from ..outputs import aliases, distance, leaves, places, result_problem, settled
+from ..processes import neutral
+
+SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
+
+_file: KernelFile | None = None
+_snapshot: integrity.Snapshot | None = None
+_around = neutral.hidden  # around the file's own code; the simulator where there is one
+_captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (slot, result of the capture, its nodes)
+_history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
+_call_numbers = itertools.count(1)
+HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
+# Bound before the kernel file is imported, as everything that this module calls on its behalf.
+_sleep, _clock = time.sleep, time.perf_counter
+
+
+def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: dict | None = None) -> dict:
+    """Import the kernel file. folder: the judge's. alert: reports to the judge what the file's code looks at.
+    interpret: Triton kernels run in Triton's interpreter (CPU tensors). simulate: arguments of simulation.contexts:
+    launches run in the PTX simulator."""
+    global _file, _snapshot, _around
+    if simulate:
+        _around = simulation.contexts(**simulate)
+    else:
+        simulation.refuse_extensions()
+    if interpret:
+        interpreter.use()
+    _snapshot = integrity.Snapshot((Path(path),))
+    threads, modes = integrity.thread_count(), integrity.numeric_state()
+    neutral.mute_signal_handlers()
+    audit.watch(Path(path), (Path(folder), Path(__file__).parents[1]), alert, neutral.PACKAGE)
+    try:
+        with _around():
+            _file = load_kernel(path)
+    except ContractError as error:
+        return {"contract": str(error), "detail": error.detail}
+    interpreter.mend()
+    gc.freeze()  # modules: drop() need not look through them
+    reference_guard.forbid(_file)
+    if _file.module.kernel_fn is not _file.kernel_fn:
+        return {"contract": f"{path}: kernel_fn changed while the file was loaded"}
+    facts = {
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+        "process": _snapshot.changed_process(),
+        "new_threads": integrity.thread_count() - threads,
+        "state": integrity.changed(modes, integrity.numeric_state()),
+        "python_threads": [],
+        "kernels_defined": census.kernels_defined(_file.module),
+    }
+    if not interpret and not simulate and torch.cuda.is_available():
+        torch.cuda.synchronize()  # makes the CUDA context while the oracle draws its inputs
+    return facts
+
+
+def call(
+    bundle: dict,
+    slot: str,
+    output: str,
+    refresh: str = "",
+    poison: str = "nan",
+    stream: str = "default",
+    embed: bool = False,
+    borrow: str = "",
+    trace: bool = False,
+    count_kernels: bool = False,
+    expected_nbytes: list[int] = (),
+    launches: str = "",
+    witness: bool = False,
+    mode: str = "",
+    own: str = "",
+) -> dict:
+    """Run kernel_fn once and lay the result out in the file ``output``.
+
+    refresh: "" makes new tensors in new memory, "sealed" in such as ends who writes to it, "plain" in
+    PyTorch's own (CPU); "bumped" and "silent" reuse those of ``slot`` with the values that the file holds now.
+    stream: "default", "side" (a non-blocking one) or "slow" (that, with inputs late on it, and nothing waited for).
+    embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
+    borrow: a slot whose first input, which holds the same values, takes the place of the first.
+    launches: of simulation.launching. witness: says of what the result is a copy. mode: torch's for the call.
+    own: a case, whose get_inputs makes the tensors that are passed, here, before they are given the values.
+    """
+    entry = prepare(bundle, slot, refresh, None, embed)
+    with _around():
+        mine = own_inputs.drawn(_file, own) if own else []
+    if borrow:
+        entry.inputs[0] = SLOTS[borrow].inputs[0]
+    on_gpu = any(t.is_cuda for t in entry.storages.values())
+    state, threads = integrity.numeric_state(), integrity.thread_count()
+    versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
+    arguments = list(entry.inputs)
+    facts: dict = {}
+    try:
+        with on_stream(stream if on_gpu else "default") as side:
+            poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
+            if on_gpu:
+                fill_device(entry, late=stream == "slow")
+            arguments = own_inputs.holding(mine, arguments)
+            around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
+            started = _clock()
+            with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates):
+                quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
+                with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
+                    result = _watched(arguments, trace, count_kernels and on_gpu, facts)
+                facts["copied"] = seen.copied(result) if seen else ""
+            facts["host_seconds"] = _clock() - started
+            facts["simulated"] = simulation.facts(simulator)
+            if around:
+                with contextlib.suppress(RuntimeError):  # a result without memory of its own
+                    around.look([t for t in leaves(result) if t.layout is torch.strided])
+            early = _prints(result, snapshot=True)  # on the same stream, before anything is waited for
+            if side is not None:
+                side.synchronize()
+        threads_now, python_threads = integrity.thread_count(), integrity.threads_of_python()
+        if on_gpu:
+            torch.cuda.synchronize()  # what a kernel did wrong on the device is raised here
+    except reference_guard.ReferenceCalled:
+        return {"cheat": "kernel_fn calls reference_fn"}
+    except BaseException as error:
+        return failures.answer(error, _file.path)
+    if problem := result_problem(result):
+        return {"problem": problem}
+    # Work that goes on behind the call's back needs a moment. Only threads do that: what a GPU was given is done.
+    if python_threads or threads_now > threads:
+        _sleep(SETTLE_SECONDS)
+        if on_gpu:
+            torch.cuda.synchronize()
+    busy = integrity.busy_share(_sleep) if python_threads else 0.0
+    late = _prints(result)
+    shared = aliases(result, entry.inputs, _file.mutates)
+    facts |= {
+        "held": None if shared else _remember(f"call {next(_call_numbers)}", result, late),
+        "deferred": early != late,
+        "aliases": shared,
+        "behind": around.written() if around else [],
+        "new_threads": max(0, threads_now - threads),
+        "python_threads": python_threads,
+        "busy_threads": busy,
+        "state": integrity.changed(state, integrity.numeric_state()),
+        "versions_raised": [
+            i for i, (t, v) in enumerate(zip(entry.inputs, versions, strict=True)) if v is not None and t._version != v
+        ],
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+        "process": _snapshot.changed_process(),
+    }
+    if on_gpu:
+        read_back(entry)
+    try:
+        return {"bundle": _save(entry, result, output), "facts": facts}
+    except values.UnsupportedValue as error:
+        return {"problem": f"kernel_fn returns {error}"}
+
+
+def _watched(arguments: list, trace: bool, count: bool, facts: dict):
+    """What kernel_fn returns; ``facts`` gets the trace of the call and the kernels that it launched, if asked for."""
+
+    def run(*arguments):
+        if not trace:
+            return _file.kernel_fn(*arguments)
+        result, facts["trace"] = trace_call(_file.kernel_fn, arguments, _file.path)
+        return result
+
+    if not count:
+        return run(*arguments)
+    result, facts["kernels"] = census.count_kernels(run, arguments, census.kernels_defined(_file.module))
+    return result
+
+
+def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: list[float]) -> dict:
+    """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
+
+    Nothing is between calls but the new values; guard zones hold data, unlooked at. A result unlike the earlier ones of
+    its values goes to the next of ``outputs``. ``reused``: the call whose result lies in the memory of one of the first
+    two, which are held, or 0. seconds: when to end early; until when ``count`` calls of equal results are gone beyond.
+    """
+    entry = prepare(bundle, slot, "", None)
+    try:
+        return _alternate(entry, bundle, other, outputs, count, seconds)
+    except reference_guard.ReferenceCalled:
+        return {"cheat": "kernel_fn calls reference_fn"}
+    except BaseException as error:
+        return failures.answer(error, _file.path)
+
+
+def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: list[float]) -> dict:
+    sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
+    if entry.blocks:
+        sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
+    else:
+        sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
+    if entry.blocks:
+        fill_device(entry)
+    disguise(entry)
+    seen: tuple[list, list] = ([], [])
+    found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
+    for call_index in itertools.count():
+        which = call_index % 2
+        caller, call_as = neutral.CALLERS[call_index % len(neutral.CALLERS)]
+        for index, data in sources[which].items():
+            # Beside blocks on the GPU there may be scalars of no dimension on the CPU.
+            (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
+        for tensor in leaves(entry.inputs):
+            torch.autograd.graph.increment_version(tensor)
+        with _around():
+            result = call_as(_file.kernel_fn, entry.inputs)
+        if len(firsts) == 2 and not reused and (places(firsts[0]) ^ places(firsts[1])) & places(result):
+            reused = call_index + 1  # what both of the first have is a constant that the file hands out
+        prints = _prints(result)
+        if outputs and not any(prints == old for old in seen[which]):
+            if problem := result_problem(result):
+                return {"problem": problem}
+            seen[which].append(prints)
+            far = distance(result, firsts.setdefault(which, settled(result)) if not _file.mutates else result)
+            if len(found) < len(outputs) - 1 or far > farthest:
+                # The last place goes to whatever is farthest from the first result of its values.
+                if len(found) == len(outputs):
+                    Path(outputs[-1]).unlink()
+                    found.pop()
+                farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
+                place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
+                found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
+        more = call_index >= count - 1
+        if call_index >= 3 and (_clock() - started > seconds[more] or (more and max(map(len, seen)) > 1)):
+            break
+    if entry.blocks:
+        torch.cuda.synchronize()
+    return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen], "reused": reused}
+
+
+def recheck() -> dict:
+    """Slots whose result is no longer what it was right after its call (a shared static buffer, or late work)."""
+    _sleep(SETTLE_SECONDS)
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    changed = [name for name, result, prints in _history if _prints(result) != prints]
+    return {
+        "changed": changed,
+        "kept": [name for name, _, _ in _history],
+        "replaced": _snapshot.replaced_functions(),
+        "changed_files": _snapshot.changed_files(),
+    }
+
+
+def drop(slots: list[str]) -> dict:
+    """Forget slots and give their memory back; results stay in the history until recheck() looked at them."""
+    for slot in slots:
+        SLOTS.pop(slot, None)
+        _captures.pop(slot, None)
+    gc.collect()
+    if torch.cuda.is_initialized():
+        with contextlib.suppress(RuntimeError):  # the allocator refuses for good after a capture that failed
+            torch.cuda.empty_cache()  # the oracle and the judge use the same GPU
+    return {}
+
+
+def graph(
+    bundle: dict, slot: str, output: str = "", fresh: dict | None = None, poison: str = "large", waits: bool = True
+) -> dict:
+    """Capture kernel_fn on ``bundle`` in a CUDA graph; replay it on the values of ``fresh`` with poisoned results.
+
+    fresh: None only captures. waits: False makes the file's waits for the device do nothing during the capture.
+    """
+    entry = prepare(bundle, slot, "", None)
+    fill_device(entry)
+    outside, stream = torch.cuda.current_stream(), torch.cuda.Stream()
+    stream.wait_stream(outside)
+    captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be looked at
+    try:
+        with torch.cuda.stream(stream), _around():
+            for _ in range(2):
+                _file.kernel_fn(*entry.inputs)
+        torch.cuda.synchronize()
+        during = contextlib.nullcontext if waits else graph_nodes.without_waits
+        with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"), _around(), during():
+            result = _file.kernel_fn(*entry.inputs)
+        captured.instantiate()
+    except BaseException as error:
+        # Where a capture cannot be ended, torch.cuda.graph leaves its stream the current one.
+        torch.cuda.set_stream(outside)
+        with contextlib.suppress(Exception):
+            torch.cuda.synchronize()
+        return {"not_capturable": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+    if problem := result_problem(result):
+        return {"problem": problem}
+    saved = kernels = None
+    if fresh:
+        entry.source = values.Mapping(values.Bundle.from_json(fresh))
+        try:
+            fill_device(entry)
+            _poison_results(entry, result, PATTERNS[poison])
+            captured.replay()
+            torch.cuda.synchronize()
+        except BaseException as error:
+            return failures.answer(error, _file.path)
+        saved = _save(entry, result, output)
+        read_back(entry)
+    with contextlib.suppress(RuntimeError, AttributeError, ImportError):  # not every release hands its nodes out
+        nodes = graph_nodes.Nodes(captured)
+        kernels = graph_nodes.kernels_of(nodes, census.kernels_defined(_file.module))
+        _captures[slot] = (entry, result, nodes)
+    return {"bundle": saved, "kernels": kernels, "facts": {}}
+
+
+def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
+    """Replay the graph that ``graph`` captured on ``fresh``, without its kernels of the names ``disabled``."""
+    entry, result, nodes = _captures.pop(slot)
+    entry.source = values.Mapping(values.Bundle.from_json(fresh))
+    try:
+        fill_device(entry)
+        nodes.replay_without(set(disabled))
+    except BaseException as error:
+        return failures.answer(error, _file.path)
+    return {"bundle": _save(entry, result, output), "facts": {}}
+
+
+def _poison_results(entry: Slot, result, byte: int) -> None:
+    """Overwrite the memory of the results, but not of inputs that the kernel is meant to change."""
+    mutated = [entry.inputs[i] for i in sorted(_file.mutates) if i < len(entry.inputs)]
+    held = [t.untyped_storage().data_ptr() for t in leaves(mutated)]
+    for tensor in leaves(result):
+        if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
+            start, stop = values.extent(tensor)
+            values.storage_bytes(tensor, start, stop - start).fill_(byte)
+    torch.cuda.synchronize()
+
+
+def _device(entry: Slot) -> str:
+    return next((str(block.device) for block in entry.blocks.values()), "cpu")
+
+
+def _prints(result, snapshot: bool = False) -> list[tuple]:
+    """Fingerprints of the result's tensors, computed where they are, in stream order."""
+    with torch.no_grad():
+        pending = [fingerprint(t, snapshot) for t in leaves(result) if t.layout is torch.strided]
+    return pending if not any(t.is_cuda for t in leaves(result)) else Pending(pending)
+
+
+def _remember(name: str, result, prints: list) -> str | None:
+    """Keep a result for recheck(); its name, by which the judge asks for it, None for one that is not kept."""
+    size = sum(t.numel() * t.element_size() for t in leaves(result))
+    if size <= HISTORY_BYTES // 8 and not _file.mutates:  # an in-place result changes with its input, by declaration
+        _history.append((name, result, prints))
+        del _history[:-HISTORY_RESULTS]
+        return name
+    return None
+
+
+def _save(entry: Slot, result, output: str) -> dict:
+    mutated = {str(i): settled(entry.inputs[i]) for i in sorted(_file.mutates) if i < len(entry.inputs)}
+    return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
+
+
+HANDLERS = {function.__name__: function for function in (load, call, alternate, recheck, drop, graph, ablate)}
