@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "inspect_kernel.py"
-FILES = ROOT / "tests" / "kernel_harness" / "capture_files"
+FILES = ROOT / "tests" / "kernel_harness" / "compiled" / "capture_files"
 
 
 def run(*arguments, flags=()):

@@ -275,7 +275,7 @@ def test_a_kernel_that_misses_its_expect_is_still_simulated(first_kernel, tmp_pa
 
 
 def test_a_launch_that_asks_the_device_for_its_shared_memory_is_simulated():
-    run = verify(ROOT / "tests/kernel_harness/capture_files/min_blocks.py")
+    run = verify(ROOT / "tests/kernel_harness/compiled/capture_files/min_blocks.py")
 
     assert "verdict=SIMULATED" in run.stdout.splitlines()[-1], run.stdout + run.stderr
 

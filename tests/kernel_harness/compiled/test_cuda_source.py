@@ -147,7 +147,7 @@ def test_a_plain_launch_has_the_cluster_that_the_source_declares(tmp_path):
             torch.cuda._compile_kernel(source, "ranks")(grid=(4, 1, 1), block=(32, 1, 1), args=[y])
         print(y.tolist(), device.findings)
     """
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     command = [sys.executable, "-c", textwrap.dedent(program), str(root / "scripts")]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
 

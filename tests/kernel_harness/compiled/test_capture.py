@@ -73,7 +73,7 @@ def test_a_triton_kernel_that_is_autotuned():
 
 @compiles
 def test_the_elementwise_template_compiles_once_per_configuration_and_not_per_shape():
-    template = Path(__file__).parents[2] / "templates" / "elementwise.py"
+    template = Path(__file__).parents[3] / "templates" / "elementwise.py"
     kernels = capture.compile_file(template, ["sm_80"], ["default", "n=1", "n=7", "n=4096", "fp32", "flat"])
 
     assert [kernel.cases for kernel in kernels] == [["default", "n=1", "n=7", "n=4096", "flat"], ["fp32"]]

@@ -244,7 +244,7 @@ def test_winner_and_text_to_paste():
 
 
 def test_the_judge_imports_neither_torch_nor_rich():
-    scripts = Path(__file__).resolve().parents[2] / "scripts"
+    scripts = Path(__file__).resolve().parents[3] / "scripts"
     modules = "benchmark, benchmark_report, tuning, profile_report, run_comparison"
     program = (f"import sys; sys.path.insert(0, {str(scripts)!r}); from kernel_harness.performance import {modules}; "
                "from kernel_harness.compiled import inspection; from kernel_harness.judge import verify_command; "

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kernel_harness.performance import line_counters
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def line(number, space="global", direction="read", **changes):

@@ -15,7 +15,7 @@ from kernel_harness.compiled import cuda_extension
 from kernel_harness.compiled.cuda_extension import HostCodeError
 from kernel_harness.compiled.cuda_source import CudaSourceError, nvcc
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 builds = [
     pytest.mark.compile,
     pytest.mark.skipif(bool(shutil.which("nvidia-smi")), reason="on a GPU PyTorch builds the extension for it"),

@@ -137,7 +137,7 @@ open({str(tmp_path / "seen")!r}, "w").write(str("OMP_WAIT_POLICY" in os.environ)
 
 def test_what_a_killed_verification_leaves_is_removed(tmp_path):
     kernel = file(tmp_path, "import time\ntime.sleep(600)")
-    script = pathlib.Path(__file__).parents[2] / "scripts" / "verify_kernel.py"
+    script = pathlib.Path(__file__).parents[3] / "scripts" / "verify_kernel.py"
     left = tmp_path / "temporary"
     left.mkdir()
     program = f"""import sys

@@ -9,9 +9,9 @@ from kernel_harness.judge.outcome import Outcome, Settings
 from kernel_harness.processes import worker
 
 pytestmark = [pytest.mark.compile]
-CHEATS = Path(__file__).parents[1] / "kernels" / "cheats"
+CHEATS = Path(__file__).parents[2] / "kernels" / "cheats"
 SHARED = CHEATS / "d9_cute_reuse_without_barrier.py"
-ELEMENTWISE = Path(__file__).parents[2] / "templates" / "elementwise.py"
+ELEMENTWISE = Path(__file__).parents[3] / "templates" / "elementwise.py"
 IN_PLACE = textwrap.dedent("""
     import torch, triton
     import triton.language as tl

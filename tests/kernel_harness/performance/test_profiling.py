@@ -8,7 +8,7 @@ from kernel_harness.performance import profiling
 
 pytestmark = pytest.mark.cpu
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 
 RAW = "\n".join([

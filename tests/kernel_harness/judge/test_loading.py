@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kernel_harness.judge import lanes, verification
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 pytestmark = pytest.mark.cpu
 
 PROGRAM = """

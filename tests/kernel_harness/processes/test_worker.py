@@ -16,7 +16,7 @@ pytestmark = pytest.mark.cpu
 @pytest.fixture
 def role(tmp_path, monkeypatch):
     """Starts a worker whose role module has the given handlers."""
-    scripts = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
+    scripts = os.path.join(os.path.dirname(__file__), "..", "..", "..", "scripts")
 
     def start(body: str) -> worker.Worker:
         package = tmp_path / "scripts" / "kernel_harness"
@@ -112,7 +112,7 @@ def test_bytes_that_the_harness_did_not_write_are_forged(role):
 
 
 def test_workers_die_with_their_judge(role, tmp_path):
-    scripts = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "scripts"))
+    scripts = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "scripts"))
     judge = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
         import sys, time, pathlib
         sys.path.insert(0, {scripts!r})

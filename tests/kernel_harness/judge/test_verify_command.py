@@ -12,7 +12,7 @@ from kernel_harness.judge import verify_command
 from kernel_harness.report import Report
 from kernel_harness.verdict import ExitCode
 
-KERNEL = Path(__file__).resolve().parents[2] / "templates" / "elementwise.py"
+KERNEL = Path(__file__).resolve().parents[3] / "templates" / "elementwise.py"
 
 
 def options(kernel: Path, level: str = "full") -> Namespace:
