@@ -62,6 +62,8 @@ NEEDED = [
     ("a9_ordinary_memory_sniffed", ("offset-views", "own-inputs")),
     ("b1_cache_by_most_elements", VALUES),
     ("d10_last_block_of_one", ("sizes-between",)),
+    ("d10_rows_apart_by_a_keyword", ("unset-keyword",)),
+    ("d5_running_sums_of_segments", ("other-values",)),
     ("d10_tall_ones_are_sampled", ("sizes-between",)),
     ("b1_cache_blind_to_sign", ("values", "other-values", "replay")),
     ("a5_rounding_mode_left", ("state",)),

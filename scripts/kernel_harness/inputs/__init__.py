@@ -1,9 +1,10 @@
 """Inputs that no kernel file has seen, made from its own.
 
-    variations               of floating-point values; signs, nonfinite, ties, thresholds, together
+    variations               of floating-point values; signs, nonfinite, ties, thresholds, together, enlarged
     integers, structured     of integers and masks, and the rules that they keep; symbols
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare
     case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file
+    unset                    keywords of get_inputs that no case sets
     input_sets               sets that rotate while a kernel is timed
 """

@@ -30,11 +30,7 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, last
     one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
     smallest."""
-    numbers, orders = [_numbers(case) for case in cases], _orders(cases)
-    shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
-    tied: dict[tuple[int, ...], list[Place]] = {}
-    for place in shared:
-        tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
+    tied, orders = _tied(cases), _orders(cases)
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
@@ -46,6 +42,15 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     return [row for row in found if _keeps(orders, row[1])]
 
 
+def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+    """The same of sizes that lack what all of the cases' have in common: one less than the largest, where these have a
+    divisor or are powers of two, and sizes of one case beside those of the first where that breaks an order. A kernel
+    may rely on either; its author should know that it does."""
+    tied, orders = _tied(cases), _orders(cases)
+    found = [row for row in _resized(cases, tied, _indivisible_size) if _keeps(orders, row[1])]
+    return found + [row for row in _crossed(cases, tied) if not _keeps(orders, row[1])]
+
+
 def volume(case: Mapping) -> int:
     """The product of its sizes, of a list of many their sum: what most get_inputs make has no more elements."""
     factors = []
@@ -53,6 +58,16 @@ def volume(case: Mapping) -> int:
         sizes = [n for n in (value if isinstance(value, (tuple, list)) else (value,)) if type(n) is int and n > 0]
         factors.append(sum(sizes) if len(sizes) > MANY else math.prod(sizes))
     return math.prod(factors)
+
+
+def _tied(cases: Sequence[Mapping]) -> dict[tuple[int, ...], list[Place]]:
+    """The places that all cases have, by the sizes there: those that are always equal stay so."""
+    numbers = [_numbers(case) for case in cases]
+    shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
+    tied: dict[tuple[int, ...], list[Place]] = {}
+    for place in shared:
+        tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
+    return tied
 
 
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
@@ -99,6 +114,14 @@ def _new_size(sizes: set[int]) -> int | None:
         return next((n for n in powers if n not in sizes and n > min(sizes - {0})), None)
     step = math.gcd(*sizes)
     return next((n for n in range(max(sizes) - step, min(sizes - {0}), -step) if n not in sizes), None)
+
+
+def _indivisible_size(sizes: set[int]) -> int | None:
+    """One less than the largest, where all have a divisor or are powers of two."""
+    if min(sizes) <= 0 or len(sizes) < 2:
+        return None
+    is_alike = math.gcd(*sizes) > 1 or all(size & (size - 1) == 0 for size in sizes)
+    return max(sizes) - 1 if is_alike and max(sizes) - 1 not in sizes else None
 
 
 def _middle_size(sizes: set[int]) -> int | None:

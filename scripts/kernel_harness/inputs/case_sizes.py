@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import shrinking
-from .between import between, volume
+from .between import between, unlike, volume
 from .paths import constants
+from .unset import unset
 
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
 
@@ -40,11 +42,16 @@ def shrink(file: KernelFile, case: str, limit: int, kept: list[str]) -> dict:
 
 def add_between(file: KernelFile, limit: int) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
-    groups of the same size beside different others."""
+    groups of the same size beside different others; of sizes that lack what theirs have in common under "unlike"."""
     given = [{**_default_sizes(file), **case} for case in file.cases.values()]
+    found = {"unlike": unlike(given), "groups": between(given, constants(read_source(file.path)[1]))}
+    return {kind: _added(file, given, rows, limit) for kind, rows in found.items()}
+
+
+def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     most = max([DRAWN, *map(volume, given)])
-    for changed, keywords, before in between(given, constants(read_source(file.path)[1])):
+    for changed, keywords, before in rows:
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
         try:
@@ -56,14 +63,30 @@ def add_between(file: KernelFile, limit: int) -> dict:
         name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
         file.cases[name] = keywords
         groups.setdefault(changed, []).append(name)
-    return {"groups": list(groups.values())}
+    return list(groups.values())
+
+
+def add_unset(file: KernelFile, limit: int) -> dict:
+    """Add cases with keywords of get_inputs that no case sets (unset.py), of at most ``limit`` bytes: their names, in
+    groups of one keyword. What else they say is said by the first case that is small enough."""
+    groups = []
+    for values in unset(_defaults(file), list(file.cases.values())):
+        names = []
+        for keyword, value in values:
+            for case in list(file.cases.values()):
+                keywords = {**case, keyword: value}
+                with suppress(Exception):  # whatever get_inputs raises: it does not take the value
+                    if _bytes_with(file, case) <= limit and _bytes_with(file, keywords) <= limit:
+                        names.append(f"{keyword}={value}, which no case sets")
+                        file.cases[names[-1]] = keywords
+                        break
+        groups.append(names)
+    return {"groups": [names for names in groups if names]}
 
 
 def modes(file: KernelFile) -> dict:
     """What each case says beside sizes (dtype, view, flags): cases that say the same differ in sizes alone."""
-    parameters = inspect.signature(file.get_inputs).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-    found = {}
+    defaults, found = _defaults(file), {}
     for name, case in file.cases.items():
         said = {**defaults, **case}
         found[name] = repr(sorted((key, repr(value)) for key, value in said.items() if not _is_size(value)))
@@ -74,9 +97,13 @@ def _is_size(value) -> bool:
     return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
 
 
-def _default_sizes(file: KernelFile) -> dict:
+def _defaults(file: KernelFile) -> dict:
     parameters = inspect.signature(file.get_inputs).parameters.values()
-    return {p.name: p.default for p in parameters if isinstance(p.default, (int, tuple, list))}
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def _default_sizes(file: KernelFile) -> dict:
+    return {name: value for name, value in _defaults(file).items() if isinstance(value, (int, tuple, list))}
 
 
 def _bytes_with(file: KernelFile, keywords: dict) -> int:
@@ -84,4 +111,4 @@ def _bytes_with(file: KernelFile, keywords: dict) -> int:
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
-QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, modes)}
+QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, add_unset, modes)}

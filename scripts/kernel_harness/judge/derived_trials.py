@@ -1,5 +1,5 @@
-"""Trials in a process of their own: the file's last cases before its first, and sizes that lie between those of its
-cases (between.py)."""
+"""Trials in a process of their own: the file's last cases before its first, sizes that lie between those of its cases
+(between.py), and keywords that none sets (unset.py)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES = 12
+MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 3
 INPUT_BYTES = 2 * 2**20
+ADVICE = "Raise ValueError for such sizes, or give them a case; --level paranoid makes this decide"
 
 
 def run(judge) -> None:
@@ -26,13 +27,17 @@ def run(judge) -> None:
     if judge.outcome.findings:
         return
     cases = [] if judge.settings.simulate else _backwards(judge)
-    groups = judge.ask_oracle("add_between", limit=INPUT_BYTES)["groups"][:MOST_SIZES]
-    if cases or groups:
+    sizes = judge.ask_oracle("add_between", limit=INPUT_BYTES)
+    keywords = judge.ask_oracle("add_unset", limit=INPUT_BYTES)["groups"][:MOST_KEYWORDS]
+    further = {"sizes-between": sizes["groups"][:MOST_SIZES], "unset-keyword": keywords,
+               "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
+    if cases or any(further.values()):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             for name in cases:
                 _DerivedTrial(judge, name, thorough=False).is_judged(other, "case-order")
-            for names in groups:
-                any(_DerivedTrial(judge, name, thorough=False).is_judged(other, "sizes-between") for name in names)
+            for check, groups in further.items():
+                for names in groups:
+                    any(_DerivedTrial(judge, name, thorough=False).is_judged(other, check) for name in names)
 
 
 def _backwards(judge) -> list[str]:
@@ -58,9 +63,15 @@ class _DerivedTrial(CaseTrials):
             return False
         self.base, self.output_nbytes = expected, [span.nbytes for span in expected["native"].bundle.spans]
         reply = self._ask_other(other, self._working_copy(first).bundle, "a", poison="nan")
+        is_advice = check == "unlike-sizes" and not self.judge.paranoid
         if reply is None:
-            self.outcome.note(f"[{self.case}] kernel_fn gives no result: {self.error[:160]}")
+            if check != "unlike-sizes":
+                self.outcome.note(f"[{self.case}] kernel_fn gives no result: {self.error[:160]}")
         elif self._failed_quietly(reply, expected):
-            self.outcome.add(check, f"{self._worst(reply, expected)}.", self.case)
+            seen = f"{self._worst(reply, expected)}."
+            if is_advice:
+                self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
+            else:
+                self.outcome.add(check, seen, self.case)
         self.judge.remove_files()
         return True

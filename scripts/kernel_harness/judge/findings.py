@@ -111,6 +111,16 @@ EXPLANATIONS = {
         "Sizes between or beside those of the cases, or beyond a number that the file compares with, give "
         "a wrong result: {seen} If the kernel does not take them, it must raise ValueError.",
     ),
+    "unlike-sizes": (
+        WRONG,
+        "Sizes that lack what those of all cases have in common, a divisor or an order, give a wrong result: {seen} If "
+        "the kernel does not take them, it must raise ValueError.",
+    ),
+    "unset-keyword": (
+        WRONG,
+        "With a keyword of get_inputs that no case sets the result is wrong: {seen} If the kernel does not take what "
+        "it makes, it must raise ValueError.",
+    ),
     "ignored-argument": (
         WRONG,
         "{seen} The kernel is right for what get_inputs passes only: use the argument, or raise ValueError "

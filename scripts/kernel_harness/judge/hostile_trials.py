@@ -7,9 +7,10 @@ from contextlib import suppress
 import torch
 
 from .. import values
-from ..comparison.structure import as_finite, finite, floats, same_outputs, tensors
+from ..comparison import diagnosis
+from ..comparison.structure import as_finite, finite, floats, matching, same_outputs, same_rows, tensors
 from ..contract import ContractError
-from ..inputs import integers, nonfinite, signs, ties, together, variations
+from ..inputs import enlarged, integers, nonfinite, signs, ties, together, variations
 from ..values import Bundle
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
@@ -53,6 +54,7 @@ class HostileTrials(RuleBreakers):
         self._signs(first)
         self._steps_met(first)
         self._many_marks(first)
+        self._large_beside(first)
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
             self._ties(first)
@@ -184,6 +186,30 @@ class HostileTrials(RuleBreakers):
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("other-values", seen, self.case)
+
+    def _large_beside(self, first: Bundle) -> None:
+        """The first rows of an input far larger than all others: results that do not depend on them must stay right."""
+        for index in range(len(first.tree["items"])):
+            new, moved = self._varied(first, enlarged.first_rows, {index})
+            if not moved or self.case_failed():
+                continue
+            try:
+                native = self._reference(new, "large beside", golden=False)["native"]
+            except ContractError:
+                continue
+            if not matching(native, self.base["native"]):
+                continue
+            pairs = zip(tensors(self.base["native"]), tensors(native), strict=True)
+            if not any(bool(same_rows(before, now).any()) for before, now in pairs):
+                continue
+            label = f"the first rows of input {index} {enlarged.TIMES} times as large"
+            reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
+            if "bundle" not in reply or not self._has_structure(reply, self.base):
+                continue
+            failed = [c for c in self._compared(reply["result"], self.base, elsewhere=native) if not c.passed]
+            if failed:
+                seen = f"With {label} results that do not depend on them are wrong: {diagnosis.numbers(failed[0])}."
+                self.outcome.add("other-values", seen, self.case)
 
     def _is_mostly_finite(self, expected: dict) -> bool:
         """Is no answer NaN that was none, and at most a quarter infinite that was finite?"""

@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, volume
+from kernel_harness.inputs.between import between, unlike, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -114,3 +114,17 @@ def test_sizes_that_come_only_together_are_tried_alone_beside_those_of_the_first
 
     assert [what for what, _ in crossed] == ["cached=200", "tokens=1"]
     assert not [what for what, _ in made(base, {**base, "cached": 200}) if what == "cached=200"]
+
+
+def test_sizes_without_what_the_cases_have_in_common():
+    assert [row[:2] for row in unlike([{"n": 96}, {"n": 32}])] == [("n=95", {"n": 95})] * 2
+    assert [row[0] for row in unlike([{"n": 1024}, {"n": 64}])] == ["n=1023"] * 2
+    assert unlike([{"n": 77}, {"n": 32}]) == []
+    assert unlike([{"n": 96}, {"n": 96}]) == []
+
+
+def test_an_order_that_all_cases_keep_is_broken():
+    cases = [{"tokens": 40, "width": 4}, {"tokens": 2, "width": 2}, {"tokens": 13, "width": 3}]
+
+    assert ("tokens=2", {"tokens": 2, "width": 4}) in [row[:2] for row in unlike(cases)]
+    assert not any(keywords["tokens"] < keywords["width"] for _, keywords, _ in between(cases))

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.inputs import integers, nonfinite, signs, together, variations
+from kernel_harness.inputs import enlarged, integers, nonfinite, signs, together, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -368,3 +368,18 @@ def test_all_data_move_by_one_number():
     assert float(offsets[0].mean()) == pytest.approx(4096 * float(a.std()), rel=1e-3)
     assert torch.cat([o.flatten() for o in offsets]).std() < 1e-3
     assert change(torch.ones(3), TORCH) is None
+
+
+def test_the_first_rows_of_a_matrix_are_enlarged(tmp_path):
+    x = torch.randn(24, 9)
+
+    (y,), changed = vary([x], tmp_path, enlarged.first_rows)
+
+    assert changed
+    assert torch.equal(y[:3], enlarged.TIMES * x[:3])
+    assert torch.equal(y[3:], x[3:])
+
+
+@pytest.mark.parametrize("shape", [(1000,), (1, 1000)])
+def test_of_one_row_no_part_is_enlarged(tmp_path, shape):
+    assert not vary([torch.randn(shape)], tmp_path, enlarged.first_rows)[1]

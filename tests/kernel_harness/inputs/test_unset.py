@@ -1,0 +1,37 @@
+"""Keywords of get_inputs that no case sets."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from kernel_harness.inputs import case_sizes
+from kernel_harness.inputs.unset import unset
+
+pytestmark = pytest.mark.cpu
+
+
+def test_flags_and_zeros_that_stand_in_every_case():
+    defaults = {"n": 64, "spare": 0, "share": 0.0, "causal": False, "dense": True, "dtype": None, "name": ""}
+
+    assert unset(defaults, [{}, {"n": 3}]) == [
+        [("spare", 8), ("spare", 1)], [("share", 0.5)], [("causal", True)], [("dense", False)]]
+
+
+def test_what_a_case_sets_is_not_asked_for_again():
+    assert unset({"causal": False, "spare": 0}, [{}, {"causal": True}, {"spare": 3}]) == []
+    assert unset({"causal": False}, [{}, {"causal": False}]) == [[("causal", True)]]
+
+
+def test_cases_are_made_of_what_get_inputs_takes():
+    def get_inputs(n=1 << 20, spare=0, causal=False):
+        if spare == 8:
+            raise ValueError("no room")
+        return [torch.empty(n + spare)]
+
+    cases = {"default": {}, "small": {"n": 16}}
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+
+    assert case_sizes.add_unset(file, limit=1000) == {
+        "groups": [["spare=1, which no case sets"], ["causal=True, which no case sets"]]}
+    assert cases["spare=1, which no case sets"] == {"n": 16, "spare": 1}
