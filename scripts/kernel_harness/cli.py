@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .contract import KNOWN_ARCHS, ContractError
@@ -24,6 +24,11 @@ class UsageError(Exception):
 
 class UndecidedError(Exception):
     """This machine lacks something that the answer needs (a GPU, a package, a tool); the sentence says what."""
+
+
+def no_such_case(name: str, file: Path, known: Sequence[str]) -> UsageError:
+    """Names are quoted: one may have commas and blanks."""
+    return UsageError(f"--case {name!r}: no such case; {file} has {', '.join(map(repr, known))}")
 
 
 def parser(doc: str, **keywords) -> argparse.ArgumentParser:

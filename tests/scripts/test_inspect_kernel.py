@@ -72,7 +72,7 @@ def test_a_case_of_bench_cases_is_inspected_by_its_name(tmp_path):
     (kernel,) = json.loads(done.stdout)["kernels"]
     assert [(launch["case"], launch["grid"]) for launch in kernel["launches"]] == [("timed", [64, 1, 1])]
     assert unknown.returncode == 2
-    assert "the file has the cases default, timed" in unknown.stderr
+    assert "has 'default', 'timed'" in unknown.stderr
 
 
 @pytest.mark.compile

@@ -301,11 +301,12 @@ def test_configurations_are_compiled_and_simulated_one_by_one(first_kernel, tmp_
     path = tmp_path / "first.py"
     path.write_text(changed(first_kernel, {
         r"n=1 << 20": "n=1000",
-        r"def kernel_fn\(x, y\):": "TUNING_SPACE = {'how': ['right', 'wrong', 'never']}\n\n\n"
+        r"def kernel_fn\(x, y\):": "TEST_CASES, BENCH_CASES = {'tiny': {'n': 77}}, {'large': {'n': 1 << 20}}\n"
+        "TUNING_SPACE = {'how': ['right', 'wrong', 'never']}\n\n\n"
         "def tuning_constraint(x, y, how):\n    return how != 'never' or 'not here'\n\n\n"
         "def kernel_fn(x, y, how='right'):\n    return at_once(x, y) * (1 + (how == 'wrong'))\n\n\ndef at_once(x, y):",
     }))  # fmt: skip
-    command = [sys.executable, str(ROOT / "scripts/tune_kernel.py"), str(path), "--format", "json"]
+    command = [sys.executable, str(ROOT / "scripts/tune_kernel.py"), str(path), "--format", "json", "--case", "tiny"]
 
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
 
@@ -314,6 +315,7 @@ def test_configurations_are_compiled_and_simulated_one_by_one(first_kernel, tmp_
     rows = {row["config"].get("how", ""): row for row in document["configurations"]}
     verdicts = {how: row["verdict"] for how, row in rows.items()}
     assert verdicts == {"": "SIMULATED", "right": "SIMULATED", "wrong": "WRONG RESULT", "never": "LEFT OUT: not here"}
+    assert document["case"] == "tiny"
     assert rows["right"]["registers"] > 0
     assert rows["right"]["spill_bytes"] == 0
     assert not list(tmp_path.glob("*.jsonl"))  # the journal is of times

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .. import contract
 from ..api import compile_errors
-from ..cli import UsageError
+from ..cli import no_such_case
 from ..processes.worker import Worker, WorkerError, WorkerTimeout, kill_tree
 from ..verdict import ExitCode
 
@@ -151,7 +151,7 @@ def _capture(path: Path, arch: str, cases, timeout: float, started=lambda child:
         known = list(dict.fromkeys(described["cases"] + described["bench_cases"]))
         unknown = [case for case in chosen if case not in known]
         if unknown:
-            raise UsageError(f"--case {unknown[0]}: the file has the cases {', '.join(known)}")
+            raise no_such_case(unknown[0], path, known)
         kernels: dict[str, list[CompiledKernel]] = {}
         problems = []
         for case in chosen:

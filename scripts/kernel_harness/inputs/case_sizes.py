@@ -51,14 +51,14 @@ def add_between(file: KernelFile, limit: int) -> dict:
 def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     most = max([DRAWN, *map(volume, given)])
-    for changed, keywords, before in rows:
+    for changed, keywords, _ in rows:
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
         try:
-            size, old = _bytes_with(file, keywords), _bytes_with(file, before)
+            size = _bytes_with(file, keywords)
         except Exception:  # whatever get_inputs raises: these values do not fit together
             continue
-        if size > limit or size == old:  # what changes no size is a mode, or a number
+        if size > limit:
             continue
         name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
         file.cases[name] = keywords

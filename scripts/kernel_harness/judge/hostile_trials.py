@@ -98,7 +98,8 @@ class HostileTrials(RuleBreakers):
         elif "bundle" in reply and self._failed_quietly(reply, expected):
             self.outcome.note(
                 f"[case {self.case}] {label}: the result differs from the reference's "
-                f"({self._worst(reply, expected)}); right kernels may differ there, --level paranoid makes this decide"
+                f"({self._worst(reply, expected)}{_leaks(reply, expected)}); right kernels may differ there, --level "
+                "paranoid makes this decide"
             )
 
     def _hangs_on_order(self, bundle: Bundle) -> bool:
@@ -275,3 +276,11 @@ class HostileTrials(RuleBreakers):
                     f"{self._worst(reply, expected)}.",
                     self.case,
                 )
+
+
+def _leaks(reply: dict, expected: dict) -> str:
+    """Where a kernel is not finite and the reference is, one row's NaN gets into another; the other way round the
+    reference may have made 0 * NaN of what the kernel does not read."""
+    pairs = zip(floats(reply["result"]), floats(expected["native"]), strict=False)
+    leaks = sum(int((~y.isfinite() & n.isfinite()).sum()) for y, n in pairs if y.shape == n.shape)
+    return f"; {leaks} of them are not finite where the reference is: does NaN leak there?" if leaks else ""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from ..cli import UsageError
+from ..cli import no_such_case
 from ..contract import ContractError, read_source
 from ..processes import bytecode, child, worker
 from . import lanes, startup
@@ -182,7 +182,7 @@ class Judge:
         cases = declared["cases"]
         unknown = [name for name in self.settings.cases if name not in cases]
         if unknown:
-            raise UsageError(f"--case {unknown[0]}: the file has the cases {', '.join(cases)}")
+            raise no_such_case(unknown[0], self.settings.kernel, cases)
         chosen = list(self.settings.cases) or cases
         # What is timed must be right, too: BENCH_CASES that are not among the cases follow, as far as they are small.
         self.bench = (

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import environment
-from ..cli import UsageError
+from ..cli import no_such_case
 from ..verdict import ExitCode
 from . import benchmark_document, evidence, gpu_state, roofline, statistics
 from .arena import Arena, Contender, Stopped
@@ -91,7 +91,7 @@ class _Contest:
     def _chosen(self, cases: Sequence[str]) -> Sequence[str]:
         unknown = [name for name in self.settings.cases if name not in cases]
         if unknown:
-            raise UsageError(f"--case {unknown[0]}: no such case; {self.settings.file} has {', '.join(cases)}")
+            raise no_such_case(unknown[0], self.settings.file, cases)
         return self.settings.cases or cases
 
     def _case(self, name: str) -> dict:

@@ -114,8 +114,8 @@ def _asked(settings: Settings) -> tuple[dict, str, str]:
                 raise UndecidedError(f"none of the file's ARCHS can be simulated: {', '.join(answer['archs'])}")
             names = list(settings.cases) or answer["cases"]
             if unknown := [name for name in names if name not in answer["cases"]]:
-                raise UsageError(f"--case {unknown[0]}: without a GPU only a case of TEST_CASES can run: "
-                                 f"{', '.join(answer['cases'])}")  # fmt: skip
+                raise UsageError(f"--case {unknown[0]!r}: without a GPU only a case of TEST_CASES can run: "
+                                 f"{', '.join(map(repr, answer['cases']))}")  # fmt: skip
             sizes = dict(zip(names, oracle.call("nbytes", settings.timeout_s, cases=names)["nbytes"], strict=True))
         except WorkerError as error:
             raise ContractError(f"{settings.file}: importing it failed: {error}", error.log) from None

@@ -24,6 +24,8 @@ COLUMNS = ("line", "memory", "requests", "bytes", "transfers", "unit", "least", 
 TOTALS = ("case", "arch", "ctas", "warp_instructions", "global_bytes", "instructions_per_byte")
 WORTH_TELLING = 1.5    # times the least number of transfers
 SHARE = 0.05           # of the transfers of that kind of memory: fewer are not worth a change
+BUDGET = 4.5           # SASS instructions a byte at a copy's speed (results/h200-2026-11-23-f692b0e-issue-budget.json)
+MANY = 3 * BUDGET      # of PTX, in a small case whose rows have tails: less tells nothing
 SHOWN = 0.005          # of them: fewer are not worth a row
 
 
@@ -99,6 +101,16 @@ def rows(lines: Sequence[Mapping]) -> list[tuple]:
     return [(one["line"], f"{one['space']} {one['direction']}", one["requests"], one["bytes"], one["transfers"],
              UNITS[one["space"]], one["ideal"], round(one["transfers"] / max(one["ideal"], 1), 2))
             for one in lines if one["transfers"] >= SHOWN * _all_of(lines, one["space"])]
+
+
+def diagnose_issue(counted: Mapping) -> list[Diagnosis]:
+    """Many instructions for the bytes moved, of a kernel without tensor cores."""
+    per_byte = totals(counted)[-1]
+    if per_byte is None or per_byte < MANY:
+        return []
+    evidence = f"{per_byte:g} PTX instructions a byte in case {counted['case']!r}; SASS has room for about {BUDGET:g}"
+    return [Diagnosis("it issues more instructions than its bytes leave time for, if large cases are like this one",
+                      evidence, "references/elementwise.md")]  # fmt: skip
 
 
 def diagnose(lines: Sequence[Mapping]) -> list[Diagnosis]:

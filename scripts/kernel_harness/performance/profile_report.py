@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from .. import cli, environment, simulation
-from ..cli import UndecidedError, UsageError
+from ..cli import UndecidedError, UsageError, no_such_case
 from ..compiled import capture, inspection
 from ..report import Progress, Report, Table, emit
 from ..verdict import ExitCode
@@ -77,7 +77,7 @@ def _observe(arena: Arena, options) -> tuple[str, dict, list[dict]]:
     loaded = arena.open()
     case = options.case or loaded["bench_cases"][0]
     if case not in loaded["bench_cases"]:
-        raise UsageError(f"--case {case}: no such case; {options.kernel} has {', '.join(loaded['bench_cases'])}")
+        raise no_such_case(case, options.kernel, loaded["bench_cases"])
     try:
         arena.draw(case)
     except UndecidedError:   # it needs a GPU, and there is none
@@ -97,8 +97,10 @@ def _inspected(options, case: str, document: dict, tables: list[Table]) -> Repor
     diagnosis = [f"{kernel['label']} ({kernel['arch']}): {one.what} ({one.evidence}); read {one.page}"
                  for kernel in found.document["kernels"] for one in profiling.diagnose_code(kernel)]
     counted = _count(options, case, {kernel["arch"] for kernel in found.document["kernels"]})
-    diagnosis += [f"{one.what} ({one.evidence}); read {one.page}" for one in
-                  line_counters.diagnose(counted.get("lines", ()))]
+    seen = line_counters.diagnose(counted.get("lines", ()))
+    if "reason" not in counted and not any((k["families"] or {}).get("tensor core") for k in found.document["kernels"]):
+        seen += line_counters.diagnose_issue(counted)
+    diagnosis += [f"{one.what} ({one.evidence}); read {one.page}" for one in seen]
     document |= {"kernels": found.document["kernels"], "simulated": counted, "diagnosis": diagnosis}
     why = profiling.HOW_TO_GET_NCU if tables else (
         "there is no GPU here: nothing was timed; the code was read, and a small case simulated")

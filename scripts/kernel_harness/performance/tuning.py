@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import environment
-from ..cli import UsageError
+from ..cli import no_such_case
 from ..contract import ContractError
 from . import statistics
 from .arena import Arena, Contender, Stopped
@@ -53,12 +53,11 @@ def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) ->
             space = arena.tell(arena.kernel, "space")["space"]
             if not space:
                 raise ContractError(no_space(settings.file))
-            unknown = [name for name in settings.cases if name not in loaded["bench_cases"]]
-            if unknown:
-                raise UsageError(f"--case {unknown[0]}: no such case; {settings.file} has "
-                                 f"{', '.join(loaded['bench_cases'])}")
-            names = settings.cases or loaded["bench_cases"]
-            arena.draw(names[0])  # says so where a GPU is needed, and there is none
+            names, known = settings.cases or loaded["bench_cases"], loaded["bench_cases"]
+            # Says so where a GPU is needed, and there is none: then a case may be one of TEST_CASES.
+            arena.draw(next((name for name in names if name in known), known[0]))
+            if unknown := [name for name in names if name not in known]:
+                raise no_such_case(unknown[0], settings.file, known)
             path = (settings.journal or settings.file.with_suffix(".tuning.jsonl")).expanduser()
             journal = Journal(path, _identity(loaded["sha256"]))
             tuner = _Tuner(settings, arena, journal, loaded["tolerance"], progress)

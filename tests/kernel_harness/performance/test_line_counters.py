@@ -46,6 +46,17 @@ def test_instructions_per_byte_of_global_memory():
 
 
 @pytest.mark.cpu
+@pytest.mark.parametrize(("instructions", "told"), [(26_999, 0), (140_000, 1)])
+def test_more_instructions_than_bytes_leave_time_for_are_told(instructions, told):
+    counted = {"case": "small", "arch": "sm_90a", "ctas": 3, "instructions": instructions, "lines": [line(5), line(6)]}
+    found = line_counters.diagnose_issue(counted)
+
+    assert len(found) == told
+    assert all("70 PTX" in one.evidence and (ROOT / one.page).exists() for one in found)
+    assert line_counters.diagnose_issue({**counted, "lines": []}) == []
+
+
+@pytest.mark.cpu
 def test_rows_leave_out_what_moves_next_to_nothing():
     shown = line_counters.rows([line(5, transfers=3000), line(7, transfers=2)])
     assert shown == [("k.py:5", "global read", 64, 32000, 3000, "sectors", 1000, 3.0)]
