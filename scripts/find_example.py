@@ -20,7 +20,7 @@ from kernel_harness import cli
 from kernel_harness.api import nvidia_examples
 from kernel_harness.verdict import ExitCode
 
-NOT_FOUND = "the index has no such line, though an example may: name a part, --op norm, or look in examples/README.md"
+NOT_FOUND = "the index has no such line, though an example may: try --op, examples/README.md, references/recipes.md"
 
 
 def main(argv: list[str] | None = None) -> ExitCode:
