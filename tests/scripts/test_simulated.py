@@ -230,6 +230,21 @@ def test_a_wrong_kernel_is_found(first_kernel, tmp_path):
     assert "elements are wrong" in run.stdout
 
 
+def test_other_values_are_no_use_to_an_empty_case(first_kernel, tmp_path):
+    """The case that meets hostile values is the first that has any."""
+    path = tmp_path / "first.py"
+    path.write_text(changed(first_kernel, {
+        r"TEST_CASES = .*": 'TEST_CASES = {"none": {"n": 0}, "some": {"n": 1000}}',
+        r"def kernel_fn\(x, y\):": "def kernel_fn(x, y):\n    return at_once(x.clamp(max=40), y)\n\n\n"
+        "def at_once(x, y):",
+    }))  # fmt: skip
+
+    run = verify(path, "--level", "full")
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "hostile inputs" in run.stdout
+
+
 def test_a_gpu_of_few_multiprocessors_can_be_simulated(first_kernel, tmp_path):
     """What the host code chooses by their number alone is judged there."""
     path = tmp_path / "first.py"

@@ -21,6 +21,7 @@ from .judgement import REFUSALS
 from .rule_breakers import RuleBreaker
 
 QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
+TELLING_BYTES = 256  # of inputs: other values of nothing, or of one element, say little
 MODES = ("no_grad", "inference_mode")
 RARE_BYTES = 2**23  # of inputs, of which many are drawn
 SINGLE_BYTES, SINGLES, SINGLES_ON_GPU = 2**18, 48, 16  # of inputs, whose elements change one at a time; calls
@@ -230,8 +231,9 @@ class ValueTrials(HostileTrials):
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
-        facts = self.outcome.facts
-        if self.call_seconds <= QUICK_SIMULATION and facts.setdefault("other_values", self.case) == self.case:
+        facts, size = self.outcome.facts, sum(span.nbytes for span in first.spans)
+        tells = self.call_seconds <= QUICK_SIMULATION and size >= TELLING_BYTES
+        if tells and facts.setdefault("other_values", self.case) == self.case:
             self.rule_breakers = self._rule_breakers(first)
             self._index_replay(first)
             self._rare_draws(first)
