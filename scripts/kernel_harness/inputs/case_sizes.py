@@ -70,15 +70,14 @@ def add_unset(file: KernelFile, limit: int) -> dict:
     """Add cases with keywords of get_inputs that no case sets (unset.py), of at most ``limit`` bytes: their names, in
     groups of one keyword. What else they say is said by the first case that is small enough."""
     groups = []
-    for values in unset(_defaults(file), list(file.cases.values())):
+    for choices in unset(_defaults(file), list(file.cases.values())):
         names = []
-        for keyword, value in values:
+        for chosen in choices:
             for case in list(file.cases.values()):
-                keywords = {**case, keyword: value}
                 with suppress(Exception):  # whatever get_inputs raises: it does not take the value
-                    if _bytes_with(file, case) <= limit and _bytes_with(file, keywords) <= limit:
-                        names.append(f"{keyword}={value}, which no case sets")
-                        file.cases[names[-1]] = keywords
+                    if _bytes_with(file, case) <= limit and _bytes_with(file, {**case, **chosen}) <= limit:
+                        names.append(", ".join(f"{k}={v}" for k, v in chosen.items()) + ", which no case sets")
+                        file.cases[names[-1]] = {**case, **chosen}
                         break
         groups.append(names)
     return {"groups": [names for names in groups if names]}

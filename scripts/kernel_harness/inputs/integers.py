@@ -115,15 +115,16 @@ def cut_elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor |
 
 
 def emptied(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Offsets of segments of which none is empty: some give all they have to the next, where that makes none longer
-    than the longest. The offsets that are left are those that were there: what they are multiples of stays."""
+    """Offsets of segments of which none is empty: some, one at least, give all they have to the next, where that makes
+    none longer than the longest. The offsets left are those that were there: what they are multiples of stays."""
     lengths = x.diff() if _are_offsets(x) else torch.zeros(0)
     if len(lengths) < 2 or not bool((lengths > 0).all()):
         return None
     new, longest = x.clone(), int(lengths.max())
     gives = torch.rand(len(lengths), generator=generator, device=x.device) < 0.25
-    for at in range(len(lengths) - 1):
-        if gives[at] and int(new[at + 2] - new[at]) <= longest:
+    order = torch.randperm(len(lengths) - 1, generator=generator, device=x.device).tolist()
+    for at in order:
+        if (gives[at] or torch.equal(new, x)) and int(new[at + 2] - new[at]) <= longest:
             new[at + 1] = new[at]
     return new
 

@@ -139,6 +139,8 @@ def test_segments_are_emptied_where_none_is_and_none_gets_longer_than_the_longes
     assert int(lengths.max()) == 24
     assert set(new.tolist()) < set(offsets.tolist())
     assert integers.emptied(new, TORCH) is None, "some are empty already"
+    few, seeds = torch.tensor([0, 1, 3, 9]), range(9)   # of three segments one can give
+    assert all(integers.emptied(few, torch.Generator().manual_seed(seed)).tolist() == [0, 0, 3, 9] for seed in seeds)
     assert integers.emptied(DATA[0], TORCH) is None
 
 

@@ -15,12 +15,20 @@ def test_flags_and_zeros_that_stand_in_every_case():
     defaults = {"n": 64, "spare": 0, "share": 0.0, "causal": False, "dense": True, "dtype": None, "name": ""}
 
     assert unset(defaults, [{}, {"n": 3}]) == [
-        [("spare", 8), ("spare", 1)], [("share", 0.5)], [("causal", True)], [("dense", False)]]
+        [{"spare": 8}, {"spare": 1}], [{"share": 0.5}], [{"causal": True}], [{"dense": False}]]
 
 
 def test_what_a_case_sets_is_not_asked_for_again():
     assert unset({"causal": False, "spare": 0}, [{}, {"causal": True}, {"spare": 3}]) == []
-    assert unset({"causal": False}, [{}, {"causal": False}]) == [[("causal", True)]]
+    assert unset({"causal": False}, [{}, {"causal": False}]) == [[{"causal": True}]]
+
+
+def test_flags_that_cases_set_one_at_a_time_are_set_together():
+    defaults = {"shared": False, "turned": False, "dense": True}
+    cases = [{}, {"shared": True}, {"turned": True}, {"shared": True, "dense": False}]
+
+    assert unset(defaults, cases) == [[{"shared": True, "turned": True}], [{"turned": True, "dense": False}]]
+    assert unset(defaults, [*cases, {"shared": True, "turned": True, "dense": False}]) == []
 
 
 def test_cases_are_made_of_what_get_inputs_takes():
