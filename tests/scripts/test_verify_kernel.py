@@ -227,8 +227,8 @@ def test_an_output_file_survives_a_failure(kernel, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["--case", "nope"], 2, "has the cases default"),
-        (["--case", "nope", "--compile-only"], 2, "has the cases default"),
+        (["--case", "nope"], 2, "has 'default'"),
+        (["--case", "nope", "--compile-only"], 2, "has 'default'"),
         (["--rtol", "-1"], 2, "zero or more"),
         (["--timeout", "0"], 2, "positive"),
         (["-o", "/nowhere/x.json"], 2, "there is no folder"),
