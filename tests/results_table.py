@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import json
 import sys
@@ -48,6 +49,7 @@ def files_of(document: dict) -> dict[str, str]:
     return {MOVED.get(file, file): sha256 for file, sha256 in (document.get("files") or {}).items()}
 
 
+@functools.cache
 def content_hash(path: str) -> str:
     """SHA-256 of a file without the docstring that it may begin with: what was measured can be written there."""
     file = ROOT / path
@@ -69,6 +71,7 @@ def device_code_hash(folder: Path) -> str:
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
 
 
+@functools.cache
 def measured() -> dict[str, list[tuple[Path, dict]]]:
     """file -> the results whose recorded hash is the file's own, or that of a state with the same device code."""
     documents = [(path, json.loads(path.read_text())) for path in RESULTS]
