@@ -124,12 +124,17 @@ def report_miss(outcome: Outcome) -> None:
         )
 
 
+def _short(reason: str) -> str:
+    """What was seen; a traceback below it names this machine's folders."""
+    return reason.partition("\n")[0][:100]
+
+
 def save(outcomes: list[Outcome], options: argparse.Namespace) -> None:
     """The evidence file, written after each entry: a run that is cut short keeps what it has."""
     bad = [o for o in outcomes if "PASS" not in o.entry.expected]
     good = [o for o in outcomes if "PASS" in o.entry.expected]
     rows = [
-        {**asdict(o.entry), "verdict": o.verdict, "reasons": o.reasons, "seconds": o.seconds}
+        {**asdict(o.entry), "verdict": o.verdict, "reasons": [_short(r) for r in o.reasons], "seconds": o.seconds}
         for o in sorted(outcomes, key=lambda o: o.entry.path)
     ]
     options.output.write_text(

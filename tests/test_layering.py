@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 import sys
 from pathlib import Path
 
@@ -58,8 +59,8 @@ MODULES = sorted(path for path in LIBRARY.rglob("*.py") if path.name != "__init_
 
 
 def folder(path: Path) -> str:
-    inner = path.relative_to(LIBRARY).parts
-    return inner[0] if len(inner) > 1 else "simulation" if path.stem == "simulation" else ""
+    name = path.relative_to(LIBRARY).parts[0].removesuffix(".py")
+    return name if name == "simulation" or (LIBRARY / name).is_dir() else ""
 
 
 def folders_imported(path: Path) -> set[str]:
@@ -67,9 +68,8 @@ def folders_imported(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
-            package = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            for target in [package] if not package.is_dir() else [package / alias.name for alias in node.names]:
-                found.add(folder(target if target.is_dir() and target.parent != LIBRARY else target.with_suffix(".py")))
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            found |= {folder(target) for target in ([base / a.name for a in node.names] if base == LIBRARY else [base])}
     return found
 
 
@@ -79,14 +79,21 @@ def test_a_folder_imports_the_layers_below_it(path):
 
 
 def test_the_layers_have_an_order():
+    """It is the order in which the library's docstring names them, the modules beside them first."""
     graphlib.TopologicalSorter(LAYERS).prepare()   # raises CycleError
+    told = re.findall(r"^    ([a-z]+)  ", (LIBRARY / "__init__.py").read_text(), re.MULTILINE)
+    order = ["", *(name for name in told if (LIBRARY / name).is_dir())]
+
+    assert set(order) == set(LAYERS) - {"simulation"}
+    for at, name in enumerate(order[1:], start=1):
+        assert LAYERS[name] - {"simulation"} <= set(order[:at])
 
 
 @pytest.mark.parametrize("package", sorted(p for p in LIBRARY.iterdir() if (p / "__init__.py").is_file()), ids=str)
 def test_each_folder_names_its_modules(package):
-    told = ast.get_docstring(ast.parse((package / "__init__.py").read_text()))
+    told = re.findall(r"\w+", ast.get_docstring(ast.parse((package / "__init__.py").read_text())))
 
-    assert package.name == "simulator" or [p.stem for p in package.glob("[a-z]*.py") if p.stem not in told] == []
+    assert package.name == "simulator" or {path.stem for path in package.glob("[a-z]*.py")} <= set(told)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(LIBRARY)))

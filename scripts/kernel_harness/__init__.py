@@ -16,12 +16,13 @@
     simulator      PTX on the CPU; simulation.py runs kernel files in it                                        numpy
     inputs         inputs that no kernel file has seen                                                          torch
     comparison     is a result right, and where is it wrong?                                                    torch
-    observation    what a call of kernel_fn did, from inside its process
     performance    benchmark, tune, profile
+    observation    what a call of kernel_fn did, from inside its process
     roles          what a worker process runs: oracle, candidate, contender, referee, capture_child             torch
     judge          the verdict; it never imports the kernel file
 
-Each folder's ``__init__.py`` names its modules. A folder imports those above it (tests/test_layering.py has the list).
+Each folder's ``__init__.py`` names its modules. A folder imports those above it and these modules,
+of which contract knows api (tests/test_layering.py has the list).
 Nothing imports torch, cutlass or rich at module level unless it runs in a worker or is marked here, so that `--help`, a
 wrong path and a contract error need the standard library alone.
 """

@@ -74,6 +74,10 @@ def test_nothing_found_is_said():
     assert "references/recipes.md" in answer["notes"][0]
 
 
+def test_what_a_line_of_the_index_does_not_name_is_there_in_another():
+    assert "blackwell/kernel/attention/fmha/fmha.py" in str(_find("varlen")[1]["examples"])
+
+
 def test_learning_paths_use_indexed_examples():
     """Each step is in the index and asks something."""
     paths = {example["path"] for example in INDEX["examples"]}

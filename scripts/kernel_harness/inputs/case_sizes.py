@@ -68,7 +68,7 @@ def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int) -
 
 def add_unset(file: KernelFile, limit: int) -> dict:
     """Add cases with keywords of get_inputs that no case sets (unset.py), of at most ``limit`` bytes: their names, in
-    groups of one keyword. What else they say is said by the first case that is small enough."""
+    groups for one keyword or pair. What else they say is said by the first case that is small enough."""
     groups = []
     for choices in unset(_defaults(file), list(file.cases.values())):
         names = []
