@@ -102,9 +102,9 @@ class TopK:
                     if const_expr(not self.is_packed and i + 1 < self.count):
                         columns[i] = columns[i + 1]
         if (lane < self.k) & (row < cute.size(mX, mode=[0])):
-            if const_expr(self.is_packed):
-                my_key = my_key & ~LOW_BITS
             bits = my_key ^ ((my_key >> 31) & 0x7FFFFFFF)
+            if const_expr(self.is_packed):  # after the xor, which sets the low bits of a negative number
+                bits = bits & ~LOW_BITS
             mV[row, lane], mI[row, lane] = bits.bitcast(Float32).to(mV.element_type), Int64(my_column)
 
     def across(self, value, kind):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 
-from .compiled import cubin
+from .compiled import cubin, ptx
 
 # In order of preference; what a file does not name in ARCHS is not simulated.
 ARCHS = ("sm_90a", "sm_80", "sm_90", "sm_100a", "sm_120a")
@@ -87,6 +88,9 @@ def _registers(image: bytes, kernel: str) -> int | None:
         return None
 
 
+_digest = functools.cache(ptx.digest)
+
+
 def facts(device) -> dict | None:
     """Launches and findings of one call, None when nothing was simulated."""
     if device is None:
@@ -101,6 +105,7 @@ def facts(device) -> dict | None:
         "findings": [*first, *others][:20],
         "kinds": len(kinds),
         "takes_turns": any(report.takes_turns for report in device.launches),
+        "code": sorted({_digest(text) for text in device.modules}),  # of this process, until now
     }
 
 

@@ -39,6 +39,7 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
             made = [(_named(places, size), _with(case, places, size), case) for size, case in rows]
             found += [row for row in made if _keeps(orders, row[1])][:1]
     found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
+    found += _far(cases, tied)
     return [row for row in found if _keeps(orders, row[1])]
 
 
@@ -92,6 +93,19 @@ def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]])
             if new not in [dict(known) for known in cases]:
                 found.append((min(abs(sizes[at]), abs(sizes[0])) > 0, (_named(places, sizes[at]), new, cases[0])))
     return [row for _, row in sorted(found, key=operator.itemgetter(0))][:CROSSED]
+
+
+def _far(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:
+    """Offsets, which are negative in some case, half of the case's largest size away, in both directions."""
+    found = []
+    for offsets, places in tied.items():
+        if min(offsets) >= 0:
+            continue
+        largest = [max((n for p, n in _numbers(case).items() if p not in places), default=0) for case in cases]
+        half, case = max(largest) // 2, cases[largest.index(max(largest))]
+        if half > max(map(abs, offsets)):
+            found += [(_named(places, far), _with(case, places, far), case) for far in (-half, half)]
+    return found
 
 
 def _named(places: Sequence[Place], size: int) -> str:

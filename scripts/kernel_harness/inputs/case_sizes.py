@@ -92,6 +92,18 @@ def modes(file: KernelFile) -> dict:
     return {"modes": found}
 
 
+def with_integers(file: KernelFile, cases: list[str], limit: int) -> dict:
+    """Those of the cases whose inputs take at most ``limit`` bytes and hold tensors of integers or booleans."""
+    found = []
+    for case in cases:
+        with suppress(Exception):  # whatever get_inputs raises: the case's own trials will say so
+            tensors = list(leaves(file.get_inputs(**file.cases[case]), all_tensors=True))
+            has_integers = any(not (t.dtype.is_floating_point or t.dtype.is_complex) for t in tensors)
+            if has_integers and sum(t.untyped_storage().nbytes() for t in tensors) <= limit:
+                found.append(case)
+    return {"cases": found}
+
+
 def _is_size(value) -> bool:
     return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
 
@@ -110,4 +122,4 @@ def _bytes_with(file: KernelFile, keywords: dict) -> int:
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
-QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, add_unset, modes)}
+QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, add_unset, modes, with_integers)}

@@ -216,6 +216,14 @@ def crowded(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.75, x.flatten()[place], x)
 
 
+def repeated(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Indices of which none comes twice: a quarter of them become others of them."""
+    if x.dtype not in WIDE or x.numel() < 8 or len(x.unique()) < x.numel():
+        return None
+    others = x.flatten()[torch.randint(x.numel(), x.shape, generator=generator, device=x.device)]
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, others, x)
+
+
 def not_one_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """What is the same for all is another for each: a number none larger, a row of numbers in another order."""
     if x.dtype is torch.bool or not x.numel() or not x.dim() or len(x) < 2 or not bool((x == x[:1]).all()):
@@ -275,6 +283,13 @@ def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
 
 def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+
+
+def adds_up(tree: ast.Module) -> bool:
+    """Does reference_fn add up what has the same index, so that an index that comes twice has a meaning?"""
+    calls = [node for node in ast.walk(reference_of(tree) or ast.Module([], [])) if isinstance(node, ast.Call)]
+    names = {call.func.attr.rstrip("_") for call in calls if isinstance(call.func, ast.Attribute)}
+    return not names.isdisjoint(("index_add", "scatter_add", "bincount"))
 
 
 def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:

@@ -1,8 +1,9 @@
 """Trials in a process of their own: the file's last cases before its first, sizes that lie between those of its cases
-(between.py), and keywords that none sets (unset.py)."""
+(between.py), keywords that none sets (unset.py), and other integers for the cases that do not meet every trial."""
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 from ..comparison.structure import finite
@@ -13,7 +14,9 @@ from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
 MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 3
+MOST_CASES = 6  # that get other integers
 INPUT_BYTES = 2 * 2**20
+QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
 ADVICE = "Raise ValueError for such sizes, or give them a case; --level paranoid makes this decide"
 
 
@@ -31,13 +34,17 @@ def run(judge) -> None:
     keywords = judge.ask_oracle("add_unset", limit=INPUT_BYTES)["groups"][:MOST_KEYWORDS]
     further = {"sizes-between": sizes["groups"][:MOST_SIZES], "unset-keyword": keywords,
                "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
-    if cases or any(further.values()):
+    others = [case for case in judge.declared["cases"] if case != judge.planned[0]]  # that one meets every trial
+    integers = judge.ask_oracle("with_integers", cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
+    if cases or integers or any(further.values()):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             for name in cases:
                 _DerivedTrial(judge, name, thorough=False).is_judged(other, "case-order")
             for check, groups in further.items():
                 for names in groups:
                     any(_DerivedTrial(judge, name, thorough=False).is_judged(other, check) for name in names)
+            for name in integers:
+                _DerivedTrial(judge, name, thorough=False).judge_integers(other)
 
 
 def _backwards(judge) -> list[str]:
@@ -75,3 +82,24 @@ class _DerivedTrial(CaseTrials):
                 self.outcome.add(check, seen, self.case)
         self.judge.remove_files()
         return True
+
+    def judge_integers(self, other: Worker) -> None:
+        """Segments that are empty or hold nearly all, integers near the top of their type: in the case that meets every
+        trial a sum may be too short to overflow, and a block too large to hold two borders."""
+        first = self._inputs("first")
+        self.on_gpu = self.device != "cpu"
+        try:
+            expected = self._reference(first, "between")
+        except ContractError:
+            return
+        self.base, self.output_nbytes = expected, [span.nbytes for span in expected["native"].bundle.spans]
+        for breaker in (*self._rule_keepers(first), *self._other_widths(first)):
+            if not breaker.decides:
+                continue
+            started = time.monotonic()
+            after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b", poison="nan")
+            if wrong := self._wrong_with(after, breaker):
+                self.outcome.add("other-values", f"With {breaker.what} the result is wrong: {wrong}.", self.case)
+            if time.monotonic() - started > QUICK_SECONDS:
+                break
+        self.judge.remove_files()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -352,13 +353,13 @@ class CaseJudge:
         if declared is None:
             return None
         scale = rms(target.golden if target.golden is not None else target.native)
-        tolerance, cut = compare.clipped_file_tolerance(declared, target.native.dtype, scale)
-        if cut:
+        tolerance = compare.clipped_file_tolerance(declared, target.native.dtype, scale)
+        if tolerance and tolerance.or_rule:
             self.outcome.note(
-                f"TOLERANCE {declared} is looser than the ceiling of {target.native.dtype}; judged at "
-                f"rtol={tolerance.rtol:g} atol={tolerance.atol:.3g}. Pass --rtol and --atol to accept more"
+                f"TOLERANCE {declared} is looser than {target.native.dtype} allows a file: judged by the ceiling or by "
+                "the rule, whichever accepts more. Pass --rtol and --atol to accept still more"
             )
-        return tolerance
+        return replace(tolerance, or_rule=True) if tolerance and self.conditioned else tolerance
 
     @staticmethod
     def _compare_device(tensor: torch.Tensor) -> str:

@@ -15,6 +15,7 @@ from ..values import Bundle
 from .file_checks import FileChecks
 
 MOST_SCALARS = 8
+EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ class RuleBreakers(FileChecks):
         whole = {i: t for i, t in tensors.items() if t.dtype in (torch.int32, torch.int64) and t.dim()}
         sizes = sorted({size for t in tensors.values() for size in t.shape})
         counts = [node["value"] for node in first.tree["items"] if node["kind"] == "int"]
+        adds_up = integers.adds_up(read_source(self.settings.reference or self.settings.kernel)[1])
         found = []
 
         def add(change, what: str, index: int, kinds: str = "index", **says) -> None:
@@ -144,9 +146,12 @@ class RuleBreakers(FileChecks):
         for index, x in whole.items():
             if x.dim() > 1 and bool((x == 1).all()):
                 add(variations.scramble, "zeros among the ones", index, decides=True)
+            if adds_up:
+                add(integers.repeated, "indices that come twice, which the reference adds up,", index, decides=True)
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
                 add(integers.cut_elsewhere, "other offsets between the first and the last", index)
-                add(integers.emptied, "empty segments among the offsets", index, decides=True, openly=True)
+                for _ in range(EMPTYINGS):
+                    add(integers.emptied, "empty segments among the offsets", index, decides=True, openly=True)
                 if max(counts, default=0) < integers.longest_segment(x):  # else it may say how long one can be
                     add(integers.gathered, "nearly all in one segment by the offsets", index, decides=True, openly=True)
         if len(whole) == 1:
@@ -201,8 +206,8 @@ class RuleBreakers(FileChecks):
         except ContractError:
             return False
 
-    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
-        """Integers of other signs and widths than get_inputs', and those that the reference sets apart."""
+    def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths than get_inputs'."""
         changes = (
             (integers.both_signs, "integers of both signs"),
             (integers.middle_width, "integers of fifteen bits"),
@@ -216,8 +221,14 @@ class RuleBreakers(FileChecks):
         for change, what in changes:
             new, moved = self._varied(first, change, kinds="index")
             if moved and self._moves(new):
-                codes = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
+                fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
+                codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
+        return found
+
+    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths, those that the reference sets apart, and what it compares inputs with."""
+        found = self._other_widths(first)
         tree = read_source(self.settings.reference or self.settings.kernel)[1]
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
         for value, inputs in integers.special_values(tree, numbers):

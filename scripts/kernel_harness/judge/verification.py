@@ -177,7 +177,7 @@ class Judge:
         if "contract" in declared:
             raise ContractError(declared["contract"], declared["detail"])
         self.mutates = frozenset(declared["mutates"])
-        self.outcome.facts.update(archs=declared["archs"], sha256=declared["sha256"], doc=declared["doc"])
+        self.outcome.facts.update({name: declared[name] for name in ("archs", "sha256", "doc", "bench_cases")})
         self._tampering("while the file was imported", declared)
         cases = declared["cases"]
         unknown = [name for name in self.settings.cases if name not in cases]

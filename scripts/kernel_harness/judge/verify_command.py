@@ -15,7 +15,7 @@ from .. import cli, contract, devices, environment, report, simulation
 from ..processes import worker
 from ..report import Report, Table
 from ..verdict import MEANING, ExitCode, worst
-from . import sanitize, second_look
+from . import sanitize, second_look, unjudged_code
 from .outcome import Outcome, Settings
 from .verification import verify
 
@@ -250,6 +250,9 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
             for other in of_other_code(compiled.document["kernels"], arch):
                 further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
                 _take_in(simulated, further, other)
+            if not options.multiprocessors and simulated.facts.get("simulated_code"):
+                progress.step("code of the large cases")
+                unjudged_code.note(simulated, arch)
         progress.close()
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})

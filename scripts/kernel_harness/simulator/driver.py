@@ -136,6 +136,11 @@ class SimulatedDevice:
         """`tensor` was asked for its address, which may reach a kernel as a number."""
         self._addressed[tensor.untyped_storage().data_ptr()] = weakref.ref(tensor)
 
+    @property
+    def modules(self):
+        """The PTX of every module that a kernel was launched from."""
+        return self._variables.keys()
+
     # Launches ----------------------------------------------------------------------------------------------------
 
     def launch(
