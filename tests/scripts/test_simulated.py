@@ -252,10 +252,35 @@ def test_a_gpu_of_few_multiprocessors_can_be_simulated(first_kernel, tmp_path):
     path.write_text(changed(first_kernel, {r"return out\n": f"return out if {count} > 8 else out + 1\n"}))
 
     assert verify(path).returncode == 0
-    run = verify(path, "--multiprocessors", "8")
+    run, full = verify(path, "--multiprocessors", "8"), verify(path, "--level", "full")
 
     assert run.returncode == 1, run.stdout + run.stderr
     assert "multiprocessors=8" in run.stdout.splitlines()[-1]
+    assert full.returncode == 1, full.stdout + full.stderr
+    assert "On a GPU of 8 multiprocessors: " in full.stdout
+
+
+def test_code_that_only_large_cases_launch_is_named(first_kernel, tmp_path):
+    """Host code picks it by size: the small cases say nothing about it."""
+    bench = {r"TEST_CASES = ": 'BENCH_CASES = {"large": {"n": 1 << 21}}\nTEST_CASES = '}
+    by_size = {
+        r"mO: cute.Tensor\):\n    tidx": "mO: cute.Tensor, large: cutlass.Constexpr):\n    tidx",
+        r", stream: cuda.CUstream\)": ", stream: cuda.CUstream, large: cutlass.Constexpr)",
+        r"silu_mul_kernel\(mX, mY, mO\)": "silu_mul_kernel(mX, mY, mO, large)",
+        r"x, y = rX.load\(\)": "x, y = (2.0 if cutlass.const_expr(large) else 1.0) * rX.load()",
+        r"def compiled\(dtype\)": "def compiled(dtype, large)",
+        r"ffi_env_stream=True\), options": "ffi_env_stream=True), large, options",
+        r"compiled\(x.dtype\)\(": "compiled(x.dtype, x.numel() > 1 << 19)(",
+    }
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    one.write_text(changed(first_kernel, bench))
+    two.write_text(changed(first_kernel, {**bench, **by_size}))
+
+    same, other = (verify(file, "--level", "full") for file in (one, two))
+
+    assert same.returncode == other.returncode == 0, same.stdout + other.stdout
+    assert "that no simulated case did" not in same.stdout
+    assert "large, default, half: they launch 2 kernels that no simulated case did" in other.stdout
 
 
 def test_a_simulated_kernel_that_the_result_does_not_need_is_a_decoy(first_kernel, tmp_path):

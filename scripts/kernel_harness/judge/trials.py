@@ -157,8 +157,9 @@ class CaseTrials(DeviceTrials):
         if simulated and simulated["launches"]:
             self.outcome.facts.setdefault("simulated_cases", []).append(self.case)
             self.outcome.facts["launched"] = "simulated"
-            known = self.outcome.facts.get("simulated_code", ())
-            self.outcome.facts["simulated_code"] = sorted({*known, *simulated["code"]})
+            known = set(self.outcome.facts.get("simulated_code", ()))
+            self.is_new_code = not known.issuperset(simulated["code"])
+            self.outcome.facts["simulated_code"] = sorted(known.union(simulated["code"]))
             return True
         self.outcome.note(f"[case {self.case}] kernel_fn launched nothing to simulate: only its first call was judged")
         return False

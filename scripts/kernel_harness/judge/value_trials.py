@@ -20,7 +20,8 @@ from .hostile_trials import HostileTrials
 from .judgement import REFUSALS
 from .rule_breakers import RuleBreaker
 
-QUICK_SIMULATION = 1.0  # seconds a call: one case meets other values than get_inputs', too
+QUICK_SIMULATION = 1.0  # seconds a call: a case meets other values than get_inputs', too
+MOST_VALUES = 4  # cases that do, in the simulator
 TELLING_BYTES = 256  # of inputs: other values of nothing, or of one element, say little
 MODES = ("no_grad", "inference_mode")
 RARE_BYTES = 2**23  # of inputs, of which many are drawn
@@ -36,6 +37,7 @@ class ValueTrials(HostileTrials):
     """Trials whose inputs the judge changes beyond what replay needs."""
 
     rule_breakers: Sequence[RuleBreaker] = ()
+    is_new_code = False  # does the case launch what no simulated case before it did?
     error = ""  # of the last call in another process
 
     def _taken(self, step: Callable[[], None]) -> None:
@@ -230,14 +232,19 @@ class ValueTrials(HostileTrials):
             self._judge_trial(label, reply, self.base, first, work, decisive="cta-order")
 
     def _simulated_values(self, first: Bundle) -> None:
-        """Hostile values, other integers and other arguments for the first case that is simulated quickly."""
-        facts, size = self.outcome.facts, sum(span.nbytes for span in first.spans)
-        tells = self.call_seconds <= QUICK_SIMULATION and size >= TELLING_BYTES
-        if tells and facts.setdefault("other_values", self.case) == self.case:
+        """Hostile values, other integers and other arguments for the first case that is simulated quickly; hostile ones
+        also for some of those that launch code which no case before them did."""
+        met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
+        if self.call_seconds > QUICK_SIMULATION or size < TELLING_BYTES:
+            return
+        if not met:
             self.rule_breakers = self._rule_breakers(first)
             self._index_replay(first)
             self._rare_draws(first)
+        if not met or (self.is_new_code and len(met) < MOST_VALUES):
             self._hostile(first)
+            met.append(self.case)
+        if met == [self.case]:
             self._sealed(first)
 
     def _own_inputs(self, first: Bundle) -> None:

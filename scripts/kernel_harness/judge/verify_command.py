@@ -250,9 +250,13 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
             for other in of_other_code(compiled.document["kernels"], arch):
                 further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
                 _take_in(simulated, further, other)
-            if not options.multiprocessors and simulated.facts.get("simulated_code"):
+            if not options.multiprocessors:
                 progress.step("code of the large cases")
-                unjudged_code.note(simulated, arch)
+                others = unjudged_code.of_large_cases(simulated, arch)
+                if others or unjudged_code.asks_for_multiprocessors(settings.kernel):
+                    few = {**device, "multiprocessors": unjudged_code.FEW_MULTIPROCESSORS}
+                    unjudged_code.take_in(simulated, _simulate(replace(settings, level="quick"), few, progress.step))
+                unjudged_code.note(simulated, others)
         progress.close()
         done = simulated.facts.get("simulated_cases")
         sizes = simulated.facts.get("too_large", {})

@@ -1,11 +1,19 @@
 """The acceptance rule: honest rounding passes, less precision does not, and the place of an error is found."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from kernel_harness.comparison import contraction
-from kernel_harness.comparison.compare import Expected, Tolerance, compare, forgiven, reference_deviation
+from kernel_harness.comparison.compare import (
+    Expected,
+    Tolerance,
+    clipped_file_tolerance,
+    compare,
+    forgiven,
+    reference_deviation,
+)
 from kernel_harness.comparison.null_kernels import null_results
 from torch.nn.functional import silu
 
@@ -199,6 +207,18 @@ def test_a_users_tolerance_replaces_the_rule():
     assert not compare("", native + 0.011, Expected(native, native.double()), Tolerance(0.0, 0.01)).passed
 
 
+def test_a_file_that_asks_for_more_than_its_ceiling_gets_the_wider_of_it_and_the_rule():
+    golden = 5.5 * 2.0**-24 * torch.ones(50, dtype=torch.float64)  # between two denormals of float16
+    rounded, declared = golden.half(), {"rtol": 1e-2, "atol": 1e-2}
+    cut = clipped_file_tolerance(declared, torch.float16, float(golden[0]))
+
+    assert cut.or_rule
+    assert cut.atol < 2.0**-25
+    assert compare("", rounded, Expected(rounded, golden), cut).passed
+    assert not compare("", rounded, Expected(rounded, golden), replace(cut, or_rule=False)).passed
+    assert not clipped_file_tolerance({"rtol": 1e-4, "atol": 1e-4}, torch.float16, 1.0).or_rule
+
+
 def test_null_kernels_leave_out_what_is_the_right_answer():
     x = torch.randn(4, 4)
 
@@ -213,6 +233,14 @@ def test_a_reference_that_differs_by_precision_is_seen():
 
     assert reference_deviation(torch.tanh(x), torch.tanh(x.double()), None) == 0
     assert reference_deviation(torch.tanh(x), (x / (1 + x.abs())).double(), None) > 0.25
+
+
+def test_two_elements_that_cancel_are_no_reference_that_differs_by_precision():
+    x = torch.full((16,), 1e-5)
+
+    assert reference_deviation(x[:2], 1.01 * x[:2].double(), None) == 0
+    assert reference_deviation(x, 1.01 * x.double(), None) == 1
+    assert reference_deviation(x[:2], 2 * x[:2].double(), None) == 1
 
 
 def test_large_results_are_compared_in_bounded_chunks():

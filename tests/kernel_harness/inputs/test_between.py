@@ -128,3 +128,12 @@ def test_an_order_that_all_cases_keep_is_broken():
 
     assert ("tokens=2", {"tokens": 2, "width": 4}) in [row[:2] for row in unlike(cases)]
     assert not any(keywords["tokens"] < keywords["width"] for _, keywords, _ in between(cases))
+
+
+def test_offsets_get_far_in_both_directions():
+    found = made({"n": 33, "diagonal": 0}, {"n": 260, "diagonal": -3})
+
+    assert [what for what, _ in found][-2:] == ["diagonal=-130", "diagonal=130"]
+    assert found[-1][1] == {"n": 260, "diagonal": 130}
+    assert not [what for what, _ in made({"n": 33, "window": 0}, {"n": 260, "window": 3}) if "window=-" in what]
+    assert not [what for what, _ in made({"n": 33, "axis": -300}, {"n": 260, "axis": 1}) if "130" in what]

@@ -34,3 +34,13 @@ def test_cases_of_one_mode_differ_in_sizes_alone():
     assert modes["default"] == modes["large"]
     assert modes["flag"] == modes["same"]
     assert len(set(modes.values())) == 3
+
+
+def test_cases_with_integers_are_found_among_the_small_ones():
+    def get_inputs(n=8, masked=False):
+        return [torch.empty(n), torch.zeros(n, dtype=torch.bool) if masked else None]
+
+    cases = {"default": {}, "masked": {"masked": True}, "large": {"masked": True, "n": 1 << 20}, "broken": {"m": 1}}
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+
+    assert case_sizes.with_integers(file, list(cases), limit=2**20) == {"cases": ["masked"]}

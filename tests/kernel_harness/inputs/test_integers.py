@@ -236,3 +236,26 @@ def test_one_segment_gets_nearly_all():
     assert integers.gathered(torch.tensor([0, 0, 40]), torch.Generator()) is None
     assert integers.gathered(torch.tensor([3, 1, 2]), torch.Generator()) is None
     assert (integers.longest_segment(offsets), integers.longest_segment(offsets.flip(0))) == (15, 0)
+
+
+def test_indices_of_which_none_comes_twice_repeat():
+    unique = torch.randperm(400, generator=TORCH)[:100]
+
+    found = integers.repeated(unique, TORCH)
+
+    assert set(found.tolist()) < set(unique.tolist())
+    assert (found == unique).float().mean() > 0.5
+    assert integers.repeated(torch.cat([unique, unique[:1]]), TORCH) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("out.index_add_(0, index, x)", True),
+        ("torch.scatter_add(out, 0, index, x)", True),
+        ("out.index_copy_(0, index, x)", False),
+    ],
+)
+def test_the_reference_says_whether_it_adds_up(line, expected):
+    assert integers.adds_up(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
+    assert not integers.adds_up(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
