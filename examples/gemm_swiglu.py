@@ -141,7 +141,7 @@ class Gemm:
         self.share = -(-self.subtiles // self.split)  # sub-tiles that a CTA finishes
         self.sums = self.share * math.prod(self.epi) * FOLD // self.threads  # accumulators of a thread in them
         epi_bytes = 2 * len(outs) * self.epi[0] * eN * self.out_dtype.width // 8
-        epi_bytes += 4 * self.split * self.sums * self.threads * (self.split > 1)
+        epi_bytes += (16 + 4 * self.split * self.sums * self.threads) * (self.split > 1)  # 16: arrived, padded
         self.stages = min(12, (228 * 1024 // self.ctas - 2048 - epi_bytes) // ((bM + bN) * 128))
         assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
         sA = sm90.make_smem_layout_a(major_a, (bM, bN, self.bK), dtype, self.stages)
