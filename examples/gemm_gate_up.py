@@ -12,8 +12,10 @@ Layout    A (M, K), Wg and Wu (N, K), which may be the halves of one tensor, s (
 Requires  sm_90a. bfloat16 or float16; float32 accumulation. M >= 0, N % 8 == 0, K % 8 == 0, K > 0; A, Wg and Wu with
           contiguous rows at multiples of 16 bytes (others are copied, with a warning), s and R of any strides.
           No backward. Results repeat bitwise.
-Verify    python scripts/verify_kernel.py examples/gemm_gate_up.py; without a GPU again with --multiprocessors 8, for
-          the tiles that do not swap.
+Verify    python scripts/verify_kernel.py examples/gemm_gate_up.py (without a GPU at level full: the tiles that do not
+          swap run on a GPU of 8 multiprocessors)
+Measured  H200: 1304 us, 738 TFLOP/s, at M x N x K of 4096 x 14336 x 4096; no peer in bfloat16 was beside it
+          (results/h200-2026-11-25-83ef286-kernels.json)
 """
 
 import functools

@@ -8,7 +8,8 @@ Layout    A row belongs to 8 elements a lane, or to a whole warp; neighbouring v
 Requires  sm_80 or newer; float32, float16 or bfloat16; 1 to 1024 contiguous columns (experts of a router, not words of
           a vocabulary), k of 1 to 32 at most N. Equal values go by index; NaN is the greatest. No backward.
 Verify    python scripts/verify_kernel.py examples/topk.py
-Measured  H200: 24.4 us for 65536 x 256, k = 8, a 34th of torch.topk's time, 0.79 of the speed of Quack's bitonic merge
+Measured  H200, before two of its last instructions changed places: 24.4 us for 65536 x 256, k = 8, a 34th of
+          torch.topk's time, 0.79 of the speed of Quack's bitonic merge
           (results/h200-2026-11-24-b80c2d5-kernels.json)
 """
 

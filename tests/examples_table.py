@@ -22,7 +22,8 @@ def standing(file: str, evidence: dict | None = None) -> str:
     Of several races those of the newest day, which were against more peers. `file` is relative to the repository;
     `evidence` is what measured() returns."""
     rows, races = [], []
-    for path, document in (measured() if evidence is None else evidence).get(file, []):
+    documents = (measured() if evidence is None else evidence).get(file, [])
+    for path, document in documents:
         cases = [case for case in document["cases"] if case.get("kernel", file) == file and "ratio" in case]
         races += [(document.get("environment", {}).get("date", ""), path, cases)] if cases else []
     newest = max((date for date, _, _ in races), default="")
@@ -38,6 +39,8 @@ def standing(file: str, evidence: dict | None = None) -> str:
     note = notes.get(file, "")
     if note.startswith(("no kernel", "no times")):
         return " ".join(note.split()[:2]).rstrip(";")
+    if documents and not note:
+        return "right on a GPU, no peer timed in this state"
     was_measured = any(word in note for word in ("measured", "timed", "on an H"))
     return "not measured in this state" if was_measured else "never run on a GPU"
 

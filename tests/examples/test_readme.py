@@ -46,6 +46,7 @@ def test_evidence_shows_the_range_of_its_own_cases():
 
     assert shown("a.py") == "0.98 to 1.50: eager, quack ([evidence](../results/x.json))"
     assert shown("b.py") == "9.00: eager ([evidence](../results/x.json))"
+    assert shown("c.py") == "right on a GPU, no peer timed in this state"
 
 
 def test_of_several_races_the_newest_counts():
