@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -223,6 +224,20 @@ def _tuning_space(path: Path, module: ModuleType) -> dict[str, list]:
             raise ContractError(f"{path}: TUNING_SPACE[{name!r}] must consist of numbers, text, True, False, None and "
                                 "lists of these: name any other value and look it up in kernel_fn") from None
     return {name: list(choices) for name, choices in space.items()}
+
+
+def configured(function: Callable, config: Mapping, inputs: int) -> Callable:
+    """``function(*inputs)`` with the keywords of a configuration, which replace those that a case passes itself.
+    inputs: how many it passes."""
+    names = list(inspect.signature(function).parameters)[:inputs]
+    if config.keys().isdisjoint(names):
+        return functools.partial(function, **config)
+
+    def call(*given):
+        placed = [config.get(name, value) for name, value in zip(names, given, strict=False)]
+        return function(*placed, *given[len(names) :], **{k: v for k, v in config.items() if k not in names})
+
+    return call
 
 
 def _archs(path: Path, module: ModuleType) -> tuple[str, ...]:

@@ -280,7 +280,7 @@ def test_code_that_only_large_cases_launch_is_named(first_kernel, tmp_path):
 
     assert same.returncode == other.returncode == 0, same.stdout + other.stdout
     assert "that no simulated case did" not in same.stdout
-    assert "large, default, half: they launch 2 kernels that no simulated case did" in other.stdout
+    assert "default, large, half: they launch 2 kernels that no simulated case did" in other.stdout
 
 
 def test_a_simulated_kernel_that_the_result_does_not_need_is_a_decoy(first_kernel, tmp_path):
@@ -341,7 +341,11 @@ def test_configurations_are_compiled_and_simulated_one_by_one(first_kernel, tmp_
     path = tmp_path / "first.py"
     path.write_text(changed(first_kernel, {
         r"n=1 << 20": "n=1000",
-        r"def kernel_fn\(x, y\):": "TEST_CASES, BENCH_CASES = {'tiny': {'n': 77}}, {'large': {'n': 1 << 20}}\n"
+        r"device=\"cuda\"\):": "device='cuda', how=None):",
+        r"for _ in range\(2\)\]": "for _ in range(2)] + [how] * (how is not None)",
+        r"def reference_fn\(x, y\)": "def reference_fn(x, y, how='')",
+        r"def kernel_fn\(x, y\):": "TEST_CASES = {'tiny': {'n': 77, 'how': 'wrong'}}\n"
+        "BENCH_CASES = {'large': {'n': 1 << 20}}\n"
         "TUNING_SPACE = {'how': ['right', 'wrong', 'never']}\n\n\n"
         "def tuning_constraint(x, y, how):\n    return how != 'never' or 'not here'\n\n\n"
         "def kernel_fn(x, y, how='right'):\n    return at_once(x, y) * (1 + (how == 'wrong'))\n\n\ndef at_once(x, y):",
@@ -354,7 +358,12 @@ def test_configurations_are_compiled_and_simulated_one_by_one(first_kernel, tmp_
     assert run.returncode == 1, run.stderr
     rows = {row["config"].get("how", ""): row for row in document["configurations"]}
     verdicts = {how: row["verdict"] for how, row in rows.items()}
-    assert verdicts == {"": "SIMULATED", "right": "SIMULATED", "wrong": "WRONG RESULT", "never": "LEFT OUT: not here"}
+    assert verdicts == {
+        "": "WRONG RESULT",  # the case passes a configuration of its own, which those of the space replace
+        "right": "SIMULATED",
+        "wrong": "WRONG RESULT",
+        "never": "LEFT OUT: not here",
+    }
     assert document["case"] == "tiny"
     assert rows["right"]["registers"] > 0
     assert rows["right"]["spill_bytes"] == 0

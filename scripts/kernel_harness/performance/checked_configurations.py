@@ -5,6 +5,7 @@ Small inputs pick the same few configurations; here every one runs on the same c
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from .. import simulation
 from ..cli import UndecidedError, UsageError
-from ..contract import ContractError
+from ..contract import ContractError, configured
 from ..processes.worker import Worker, WorkerError, run_tree
 from ..verdict import ExitCode
 from .tuning import Settings, configurations, no_space
@@ -28,7 +29,11 @@ MOST_BYTES = 256 * 2**10  # of the inputs of the case: every configuration runs 
 JOBS = 2  # a verification has processes of its own
 LEFT_OUT = "<tuning_constraint: "
 WRAPPER = '''"""{text}"""
+from __future__ import annotations
+
+import functools
 import importlib.util
+import inspect
 import sys
 
 sys.path.insert(0, {folder!r})
@@ -40,13 +45,19 @@ globals().update({{name: value for name, value in vars(_file).items() if not nam
 del TUNING_SPACE
 
 
+{configured}
+
 def kernel_fn(*inputs):
     config = {config!r}
     allows = getattr(_file, "tuning_constraint", None)
-    if config and allows and (answer := allows(*inputs, **config)) is not True:
+    if config and allows and (answer := configured(allows, config, len(inputs))(*inputs)) is not True:
         raise ValueError(f"{left_out}{{answer}}>")
-    return _file.kernel_fn(*inputs, **config)
+    return configured(_file.kernel_fn, config, len(inputs))(*inputs)
 '''
+
+
+# Its source: a file that imports the harness would be one that asks who is calling.
+CONFIGURED = inspect.getsource(configured)
 
 
 @dataclass(frozen=True)
@@ -131,8 +142,8 @@ def _asked(settings: Settings) -> tuple[dict, str, str]:
 def _checked(settings: Settings, wrapper: Path, config: dict, case: str, arch: str) -> Checked:
     file, started = settings.file.absolute(), time.monotonic()
     frozen = {name: _frozen(value) for name, value in config.items()}
-    wrapper.write_text(WRAPPER.format(text=f"{file.stem}, {text_of(config)}", folder=str(file.parent), stem=file.stem,
-                                      path=str(file), config=frozen, left_out=LEFT_OUT))  # fmt: skip
+    says = {"text": f"{file.stem}, {text_of(config)}", "config": frozen, "left_out": LEFT_OUT, "configured": CONFIGURED}
+    wrapper.write_text(WRAPPER.format(folder=str(file.parent), stem=file.stem, path=str(file), **says))
     answer = wrapper.with_suffix(".json")
     command = [sys.executable, str(VERIFY), str(wrapper), "--level", "quick", "--case", case, "--arch", arch,
                "--simulate", "--timeout", f"{settings.timeout_s:g}", "--format", "json", "-o", str(answer)]  # fmt: skip

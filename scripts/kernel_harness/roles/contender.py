@@ -5,7 +5,6 @@ Its handlers are ``open``, then for each case ``enter``, ``burst`` as often as t
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from pathlib import Path
 import torch
 
 from .. import values
-from ..contract import ContractError, KernelFile, author_traceback, load_kernel
+from ..contract import ContractError, KernelFile, author_traceback, configured, load_kernel
 from ..inputs import input_sets
 from ..performance import burst_evidence, timing
 
@@ -211,12 +210,13 @@ def space() -> dict:
 
 def configure(config: dict, call: bool) -> dict:
     """Use kernel_fn with these keywords from here on. call: make a first call, which compiles."""
-    _opened.function = functools.partial(_opened.kernel.kernel_fn, **config)
+    inputs = len(_case.sets[0]) if _case else 0
+    _opened.function = configured(_opened.kernel.kernel_fn, config, inputs)
     if not call:
         return {}
     allows = getattr(_opened.kernel.module, "tuning_constraint", None)
     try:
-        said = allows(*_case.sets[0], **config) if allows and config else True
+        said = configured(allows, config, inputs)(*_case.sets[0]) if allows and config else True
         if said is not True:
             sentence = f"excluded by tuning_constraint{f': {said}' if said else ''}"
             return {"error": "constraint", "message": sentence, "detail": ""}
