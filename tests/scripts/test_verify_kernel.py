@@ -56,6 +56,27 @@ def reasons(run):
     return [r["check"] for r in json.loads(run.stdout)["reasons"]]
 
 
+def test_of_several_wrong_outputs_the_integers_are_told(kernel):
+    path = kernel("""
+        import torch
+
+        def reference_fn(x):
+            values, indices = x.topk(3)
+            return values, indices
+
+        def kernel_fn(x):
+            return x[:, 1:4].clone(), torch.arange(1, 4).expand(len(x), 3).clone()
+
+        def get_inputs():
+            return [torch.randn(20, 100)]
+    """)
+
+    run = verify(path, "--level", "quick", "--format", "json")
+
+    assert run.returncode == 1
+    assert [r["text"][:10] for r in json.loads(run.stdout)["reasons"] if r["check"] == "values"] == ["output [1]"]
+
+
 ROUNDS_BY_DTYPE = """
 import torch
 

@@ -229,7 +229,8 @@ class CaseJudge:
             check = "stream" if decisive == "stream" else "deferred"
             self.outcome.add(check, f"The result ({label}) changed after kernel_fn had returned.", self.case)
         self._check_memory(label, facts, source, work, expected)
-        for comparison in self._comparisons(result, expected):
+        # A wrong index is what makes the numbers beside it wrong: the first reason is the one that is told.
+        for comparison in sorted(self._comparisons(result, expected), key=lambda c: "float" in c.dtype):
             self.outcome.comparisons.append({"case": self.case, "trial": label, **comparison.to_json()})
             if not comparison.passed:
                 self.outcome.add(decisive, diagnosis.wrong_text(label, comparison), self.case)
