@@ -1,7 +1,7 @@
-"""Find the NVIDIA CuTe DSL example that is closest to a task, or check the index against a checkout.
+"""Find the CuTe DSL example that is closest to a task, this project's or NVIDIA's; check the index against a checkout.
 
   python scripts/find_example.py --op gemm --arch sm_90a         examples of an operation for an arch
-  python scripts/find_example.py --op epilogue                   by what they teach
+  python scripts/find_example.py topk                            by what they teach, this project's own first
   python scripts/find_example.py ampere/elementwise_add.py       where a path of an older release is now
   python scripts/find_example.py --learning-path A               an ordered path, each step with its question
   python scripts/find_example.py --check /path/to/cutlass        are all indexed paths in this checkout?
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, under -P and -I
 
 from kernel_harness import cli
-from kernel_harness.api import nvidia_examples
+from kernel_harness.api import nvidia_examples, own_examples
 from kernel_harness.verdict import ExitCode
 
 NOT_FOUND = "the index has no such line, though an example may: try --op, examples/README.md, references/recipes.md"
@@ -37,20 +37,25 @@ def main(argv: list[str] | None = None) -> ExitCode:
         return _check(options)
     if options.learning_path:
         return _learning_path(options)
-    options.op, options.arch = _operation(options.op), _arch(options.arch)
+    options.op, options.arch = _operation(options), _arch(options.arch)
     if not (options.words or options.op or options.arch):
         topics = ", ".join(nvidia_examples.operations())
         raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
     found = nvidia_examples.find(options.words, options.op, options.arch)
-    rows = [(nvidia_examples.url(e["path"]), " ".join(e["archs"]), " ".join(e["ops"]), e["learn"]) for e in found]
-    return _emit(options, rows, ("example", "archs", "operations", "teaches"), {"examples": found})
+    own = own_examples.find(options.words)
+    rows = [(path, "", "own", learn) for path, learn in own]
+    rows += [(nvidia_examples.url(e["path"]), " ".join(e["archs"]), " ".join(e["ops"]), e["learn"]) for e in found]
+    return _emit(options, rows, ("example", "archs", "operations", "teaches"), {"own": own, "examples": found})
 
 
-def _operation(op: str | None) -> str | None:
-    known = nvidia_examples.operations()
-    if op and op.lower() not in known:
-        raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; a WORD searches all texts")
-    return op and op.lower()
+def _operation(options) -> str | None:
+    known, op = nvidia_examples.operations(), (options.op or "").lower()
+    if op and op not in known:
+        if not own_examples.find([op]):
+            raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; a WORD searches all texts")
+        options.words.append(op)
+        return None
+    return op or None
 
 
 def _arch(arch: str | None) -> str | None:
@@ -84,15 +89,9 @@ def _emit(options, rows: list, columns: tuple, document: dict, wanted: bool = Tr
 
     good = bool(rows) == wanted
     verdict = ("FOUND" if rows else "NOT FOUND") if wanted else ("DIFFERENT" if rows else "SAME")
-    report = Report(
-        tool="find_example",
-        verdict=verdict,
-        exit_code=ExitCode.PASS if good else ExitCode.WRONG_RESULT,
-        document=document,
-        summary={"rows": len(rows)},
-        notes=[NOT_FOUND] if wanted and not rows else [],
-        tables=[Table("", columns, rows)] if rows else [],
-    )
+    code = ExitCode.PASS if good else ExitCode.WRONG_RESULT
+    notes, tables = [NOT_FOUND] if wanted and not rows else [], [Table("", columns, rows)] if rows else []
+    report = Report("find_example", verdict, code, document, {"rows": len(rows)}, tables, notes=notes)
     return emit(report, options.format, options.output)
 
 

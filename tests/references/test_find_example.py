@@ -30,6 +30,15 @@ def test_filters_by_operation_and_arch():
     assert not [example for example in answer["examples"] if example["archs"] == ["sm_100a"]]
 
 
+@pytest.mark.parametrize("arguments", [("topk",), ("--op", "topk")])
+def test_the_projects_own_examples_come_first(arguments):
+    code, answer = _find(*arguments)
+
+    assert code == 0
+    assert answer["own"] == [["examples/topk.py", answer["own"][0][1]]]
+    assert answer["own"][0][1].startswith("Top-k of each row")
+
+
 def test_each_of_several_words_must_be_there():
     code, answer = _find("int8", "decode")
 

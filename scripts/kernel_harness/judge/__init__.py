@@ -7,4 +7,5 @@
     judgement, file_checks   one result, and what is asked once a file
     findings, outcome        what was found, in order of rank
     second_look, sanitize    beside a GPU: the simulator; compute-sanitizer
+    unjudged_code            without one: what large cases launch and no simulated one does
 """
