@@ -75,7 +75,7 @@ def choose(m, n, k, sms):
     tiles, k_tiles = -(-m // TILE_M) * -(-n // TILE_N), -(-k // TILE_K)
 
     def cost(split):
-        clusters = sms // split if split <= 2 else sms * 10 // (split * 11)  # larger ones leave SMs of a GPC over
+        clusters = max(1, sms // split if split <= 2 else sms * 10 // (split * 11))  # larger: SMs of a GPC are left
         return -(-tiles // clusters) * -(-k_tiles // split) + EXCHANGE * (split > 1)
 
     return min((split for split in SPLITS if split <= k_tiles), key=cost)

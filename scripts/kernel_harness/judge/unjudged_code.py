@@ -47,6 +47,9 @@ def take_in(outcome: Outcome, few: Outcome) -> None:
     where = f"On a GPU of {FEW_MULTIPROCESSORS} multiprocessors:"
     found = [finding for finding in few.findings if finding.check in DECISIVE]
     outcome.findings += [replace(finding, text=f"{where} {finding.text}") for finding in found]
+    for finding in few.findings:
+        if finding not in found:
+            outcome.note(f"[case {finding.case}] {where} {finding.text[:200]} That is no wrong answer")
     outcome.facts["few_multiprocessors"] = few.facts.get("simulated_cases", [])
     known = {*outcome.facts.get("simulated_code", ()), *few.facts.get("simulated_code", ())}
     outcome.facts["simulated_code"] = sorted(known)
