@@ -17,6 +17,7 @@ MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 3
 MOST_CASES = 6  # that get other integers
 INPUT_BYTES = 2 * 2**20
 QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
+INTEGER_SECONDS = 20.0  # after which no further case gets other integers
 ADVICE = "Raise ValueError for such sizes, or give them a case; --level paranoid makes this decide"
 
 
@@ -43,8 +44,10 @@ def run(judge) -> None:
             for check, groups in further.items():
                 for names in groups:
                     any(_DerivedTrial(judge, name, thorough=False).is_judged(other, check) for name in names)
+            until = time.monotonic() + INTEGER_SECONDS
             for name in integers:
-                _DerivedTrial(judge, name, thorough=False).judge_integers(other)
+                if time.monotonic() < until:
+                    _DerivedTrial(judge, name, thorough=False).judge_integers(other)
 
 
 def _backwards(judge) -> list[str]:
