@@ -39,7 +39,7 @@ def standing(file: str, evidence: dict | None = None) -> str:
     note = notes.get(file, "")
     if note.startswith(("no kernel", "no times")):
         return " ".join(note.split()[:2]).rstrip(";")
-    if documents and not note:
+    if not note and any(document.get("environment", {}).get("gpu") for _, document in documents):
         return "right on a GPU, no peer timed in this state"
     was_measured = any(word in note for word in ("measured", "timed", "on an H"))
     return "not measured in this state" if was_measured else "never run on a GPU"

@@ -65,7 +65,7 @@ def sites(function: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                 yield node, "sign dropped"
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
                 yield node, "name"
-            case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            case ast.Expr(value=ast.Call()):
                 yield node, "statement dropped"
             case ast.Call(keywords=[_, *_]):
                 yield node, "keyword dropped"
@@ -93,10 +93,7 @@ def apply(node: ast.AST, how: str) -> None:
             field = "id" if isinstance(node, ast.Name) else "attr"
             setattr(node, field, NAMES[getattr(node, field)])
         case "statement dropped":
-            if isinstance(node, ast.AugAssign):
-                node.op, node.value = ast.BitOr(), node.target  # x |= x: nothing is added
-            else:
-                node.value = ast.Constant(None)
+            node.value = ast.Constant(None)
         case "keyword dropped":
             node.keywords.pop()
         case "arguments swapped":
@@ -141,28 +138,22 @@ def mutants(source: str, wanted: int, seed: int) -> list[tuple[str, str]]:
 
 
 PLAIN = """
-import importlib.util, sys
+import contextlib, sys
 import torch
+from torch.utils._pytree import tree_leaves
 sys.path.insert(0, sys.argv[2])
+from kernel_harness.contract import load_kernel
 from kernel_harness.simulator import driver
 on_gpu = torch.cuda.is_available()
 if not on_gpu:
     driver.prepare("sm_90a")
-import contextlib
-from torch.utils._pytree import tree_leaves
-spec = importlib.util.spec_from_file_location("mutant", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-sys.modules["mutant"] = module
 with contextlib.nullcontext() if on_gpu else driver.SimulatedDevice():
-    spec.loader.exec_module(module)
-    cases = getattr(module, "TEST_CASES", None) or [{}]
-    for case in cases.values() if isinstance(cases, dict) else cases:
-        keywords = {k: v for k, v in case.items() if k != "name"}
+    kernel = load_kernel(sys.argv[1])
+    for keywords in kernel.cases.values():
         torch.manual_seed(0)
-        inputs = module.get_inputs(**keywords)
-        copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
-        expected = module.reference_fn(*copies)
-        for a, b in zip(tree_leaves(module.kernel_fn(*inputs)), tree_leaves(expected), strict=True):
+        inputs = kernel.get_inputs(**keywords)
+        expected = kernel.reference_fn(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs])
+        for a, b in zip(tree_leaves(kernel.kernel_fn(*inputs)), tree_leaves(expected), strict=True):
             if isinstance(a, torch.Tensor):
                 torch.testing.assert_close(a.double(), b.double(), rtol=2e-2, atol=2e-2, equal_nan=True)
             elif a != b:

@@ -41,12 +41,14 @@ def test_evidence_shows_the_range_of_its_own_cases():
         {"kernel": "b.py", "ratio": 9.0, "best_peer": "eager"},
     ]
 
-    def shown(file):
-        return standing(file, {file: [(ROOT / "results" / "x.json", {"cases": cases})]})
+    def shown(file, gpu="NVIDIA H200"):
+        document = {"environment": {"gpu": gpu}, "cases": cases}
+        return standing(file, {file: [(ROOT / "results" / "x.json", document)]})
 
     assert shown("a.py") == "0.98 to 1.50: eager, quack ([evidence](../results/x.json))"
     assert shown("b.py") == "9.00: eager ([evidence](../results/x.json))"
     assert shown("c.py") == "right on a GPU, no peer timed in this state"
+    assert shown("c.py", gpu=None) == "never run on a GPU"
 
 
 def test_of_several_races_the_newest_counts():

@@ -9,6 +9,7 @@ from contextlib import suppress
 from ..comparison.structure import finite
 from ..contract import ContractError
 from ..processes.worker import Worker, WorkerError
+from ..values import Bundle
 from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
@@ -61,17 +62,23 @@ def _backwards(judge) -> list[str]:
 
 
 class _DerivedTrial(CaseTrials):
-    def is_judged(self, other: Worker, check: str) -> bool:
-        """False where the reference does not take these inputs."""
+    def _begin(self) -> Bundle | None:
+        """The case's first inputs; None where the reference does not take them."""
         first = self._inputs("first")
         self.on_gpu = self.device != "cpu"
         try:
-            expected = self._reference(first, "between")
+            self.base = self._reference(first, "between")
         except ContractError:
+            return None
+        self.output_nbytes = [span.nbytes for span in self.base["native"].bundle.spans]
+        return first
+
+    def is_judged(self, other: Worker, check: str) -> bool:
+        """False where the reference does not take these inputs."""
+        first = self._begin()
+        if first is None or not finite(self.base):
             return False
-        if not finite(expected):
-            return False
-        self.base, self.output_nbytes = expected, [span.nbytes for span in expected["native"].bundle.spans]
+        expected = self.base
         reply = self._ask_other(other, self._working_copy(first).bundle, "a", poison="nan")
         is_advice = check == "unlike-sizes" and not self.judge.paranoid
         if reply is None:
@@ -89,13 +96,9 @@ class _DerivedTrial(CaseTrials):
     def judge_integers(self, other: Worker) -> None:
         """Segments that are empty or hold nearly all, integers near the top of their type: in the case that meets every
         trial a sum may be too short to overflow, and a block too large to hold two borders."""
-        first = self._inputs("first")
-        self.on_gpu = self.device != "cpu"
-        try:
-            expected = self._reference(first, "between")
-        except ContractError:
+        first = self._begin()
+        if first is None:
             return
-        self.base, self.output_nbytes = expected, [span.nbytes for span in expected["native"].bundle.spans]
         for breaker in (*self._rule_keepers(first), *self._other_widths(first)):
             if not breaker.decides:
                 continue

@@ -18,8 +18,8 @@ COUNTS = ("multi_processor_count", "multiprocessor_count", "get_max_active_clust
 DECISIVE = ("values", "simulation", "race", "cta-order")  # to raise there is no wrong answer
 
 
-def of_large_cases(outcome: Outcome, arch: str) -> dict[str, dict[str, str]]:
-    """{case: {digest: kernel}} of the code for ``arch`` that ``outcome``, of a simulation, did not judge."""
+def of_large_cases(outcome: Outcome, arch: str) -> dict[str, set[str]]:
+    """{case: digests} of the code for ``arch`` that ``outcome``, of a simulation, did not judge."""
     facts, kernel = outcome.facts, outcome.settings.kernel
     large = list(dict.fromkeys([*facts.get("bench_cases", ()), *facts.get("too_large", ())]))[:MOST_CASES]
     if not large or outcome.settings.cases or not facts.get("simulated_code"):
@@ -29,11 +29,11 @@ def of_large_cases(outcome: Outcome, arch: str) -> dict[str, dict[str, str]]:
     except (capture.CaptureError, ContractError, UsageError) as error:
         outcome.note(f"whether the large cases launch other code than the small ones was not seen: {error}"[:300])
         return {}
-    others: dict[str, dict[str, str]] = {}
+    others: dict[str, set[str]] = {}
     for compiled in captured.kernels:
         if compiled.ptx and (code := ptx.digest(compiled.ptx)) not in facts["simulated_code"]:
             for launch in compiled.launches:
-                others.setdefault(launch.case, {})[code] = compiled.name
+                others.setdefault(launch.case, set()).add(code)
     return {case: others[case] for case in large if case in others}
 
 
@@ -55,10 +55,10 @@ def take_in(outcome: Outcome, few: Outcome) -> None:
     outcome.facts["simulated_code"] = sorted(known)
 
 
-def note(outcome: Outcome, others: dict[str, dict[str, str]]) -> None:
+def note(outcome: Outcome, others: dict[str, set[str]]) -> None:
     """Say which of the code of the large cases is not among what was judged."""
-    judged = outcome.facts.get("simulated_code", ())
-    left = {case: sorted(found.keys() - set(judged)) for case, found in others.items()}
+    judged = set(outcome.facts.get("simulated_code", ()))
+    left = {case: sorted(found - judged) for case, found in others.items()}
     left = {case: codes for case, codes in left.items() if codes}
     outcome.facts["unjudged_code"] = left
     if left:
