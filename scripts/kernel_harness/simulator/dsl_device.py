@@ -33,7 +33,8 @@ class _Calls:
         dimensions = launch.grid, launch.block, launch.cluster
         registers = self.device.registers_of(launch.image, launch.kernel) if launch.image else None
         options = replace(launch.options, registers=registers)
-        given = launch.shared_bytes, params, options, launch.overlaps, launch.stream
+        stream = launch.stream or self.device.streams.default.cuda_stream  # 0: none was named
+        given = launch.shared_bytes, params, options, launch.overlaps, stream
         self.device.launch(text, launch.kernel, *dimensions, *given)
 
     def call(self, function, call, args, kwargs, convert):
@@ -48,7 +49,8 @@ class _Calls:
         )
         kwargs = {name: self._argument(value, name, convert) for name, value in kwargs.items()}
         try:
-            result = call(function, *args, **kwargs)
+            with _environment_stream(self.device.streams.current.cuda_stream) if convert else contextlib.nullcontext():
+                result = call(function, *args, **kwargs)
         finally:
             self.current = outer
             error, self.runtime.error = self.runtime.error, None
@@ -68,6 +70,13 @@ class _Calls:
         if type(value) in (list, tuple):
             return type(value)(self._argument(item, f"{label}[{i}]", convert) for i, item in enumerate(value))
         return value
+
+
+def _environment_stream(handle):
+    """What host code gets that asks TVM FFI for the stream; for CUDA tensors PyTorch's current one."""
+    import tvm_ffi
+
+    return tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), handle)
 
 
 _CALLS = None

@@ -1,23 +1,27 @@
 """Conflicts over global memory: between CTAs, and between the threads of one.
 
-CTAs of a launch run in any order unless the kernel synchronises them itself. Kernels that do (acquire and release,
-GPU-wide fences) are left alone: which of their accesses are ordered is not worked out. In all others, one CTA must not
-read or change what another one writes. Relaxed atomics order nothing (PTX ISA, memory consistency model): a kernel that
-has no more than those may read and reset what it counts by them, but not hand on other data. The unit is the cluster,
-whose CTAs can be ordered by its barrier.
+CTAs of a launch run in any order unless the kernel synchronises them itself: one CTA must not read or change what
+another one writes, but after it has acquired a release that follows the write (global_order.py). Relaxed atomics order
+nothing (PTX ISA, memory consistency model): a kernel may read and reset what it counts by them, but not hand on other
+data. The unit is the cluster, whose CTAs can be ordered by its barrier. Between the CTAs of kernels with reducing bulk
+copies, which commute, nothing is looked for.
 
 Within a unit an access must be ordered after what other threads did there, by the clocks of races.py, as for shared
-memory; kernels whose threads may also be ordered through global memory (acquire, release, or fences around strong
-accesses) are left alone. Atomics do not conflict with each other. Bulk and tensor copies are looked at between units
-only. Writing a value that is already there is no conflict, nor is a read that makes no difference (decoys.py).
+memory, or like another unit's; kernels with fences or ordered accesses of less than the GPU are left alone. Atomics do
+not conflict with each other. Bulk and tensor copies are looked at between units only. Writing a value that is already
+there is no conflict, nor is a read that makes no difference (decoys.py).
 """
+
+import math
 
 import numpy as np
 
 from . import decoys, ptx
+from .global_order import Order, fences, fences_ctas
 from .wmma import piece_bytes
 
 NO_ORDER = "relaxed atomics order nothing"
+NO_RELEASE = "no fence or release behind that access has reached this thread by a strong read"
 _ORDERS = {"acquire", "release", "acq_rel"}
 _STRONG = _ORDERS | {"relaxed", "volatile", "mmio"}
 _NOT_GLOBAL = {"shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func"}
@@ -36,22 +40,24 @@ def _strong(instruction):
     return instruction.opcode in ("atom", "red") or (instruction.opcode in ("ld", "st") and bool(words & _STRONG))
 
 
-def _fence(instruction):
-    return instruction.opcode in ("fence", "membar") and not {"proxy", "mbarrier_init"} & set(instruction.modifiers)
-
-
 def _orders_ctas(instruction):
     words = set(instruction.modifiers)
-    return (
-        (_strong(instruction) and bool(words & _ORDERS))
-        or (_fence(instruction) and bool(words & {"gpu", "sys", "gl"}))
-        or (instruction.opcode == "cp" and "reduce" in words)
-    )
+    return (_strong(instruction) and bool(words & _ORDERS)) or fences_ctas(instruction)
 
 
-def _orders_threads(instructions):
-    strong = [set(instruction.modifiers) for instruction in instructions if _strong(instruction)]
-    return any(words & _ORDERS for words in strong) or (bool(strong) and any(map(_fence, instructions)))
+def _releases(instruction):
+    return _strong(instruction) and not {"release", "acq_rel"}.isdisjoint(instruction.modifiers)
+
+
+def _reduces(instruction):
+    return instruction.opcode == "cp" and "reduce" in instruction.modifiers
+
+
+def _orders_less(instruction):
+    """Does it order threads of a CTA or cluster alone, which global_order.py does not follow?"""
+    words = set(instruction.modifiers)
+    orders = fences(instruction) or (_strong(instruction) and bool(words & _ORDERS))
+    return orders and bool(words & {"cta", "cluster"})
 
 
 def _granule(kernel):
@@ -129,16 +135,24 @@ class GlobalRaces:
 
     def __init__(self, kernel, decoys=None):
         self.decoys = decoys
-        self.between = not any(map(_orders_ctas, kernel.instructions))
+        self.has_order = any(map(_orders_ctas, kernel.instructions))  # the kernel orders its CTAs itself
         self.counts = any(map(_strong, kernel.instructions))  # relaxed atomics, for which CTAs need no order
-        self.within = not _orders_threads(kernel.instructions)
+        self.between = not any(map(_reduces, kernel.instructions))
+        self.releases = [_releases(instruction) for instruction in kernel.instructions]
+        self.order = None
+        is_followed = self.between or not self.has_order
+        self.within = is_followed and not (self.counts and any(map(_orders_less, kernel.instructions)))
         self.active = self.between or self.within
         self.granule = _granule(kernel)
         self._records = {}
 
     def start(self, machine):
-        """A wave of CTAs begins, whose lanes belong to machine.unit, counted from 1."""
+        """A wave of CTAs begins, whose lanes belong to machine.unit, counted from 1. Returns the clocks' columns."""
         self._who = machine.unit.astype(np.int64) << _UNIT | np.arange(machine.count) << _LANE
+        if self.has_order and self.between and self.order is None:
+            ctas, size = math.prod(machine.launch.grid), machine.cluster_size
+            self.order = Order(ctas // size, machine.lanes_per_cta * size)
+        return self.order.columns if self.order else 0
 
     def _record(self, buffer):
         if buffer not in self._records:
@@ -177,6 +191,8 @@ class GlobalRaces:
         """
         if not self.active:
             return None
+        if atomic and self.order:
+            self.order.read(buffer, offsets, lanes)
         record, codes = self._record(buffer), self._codes(machine, lanes, element)
         plain = self.decoys and not atomic and not element
         if not plain and record.writer is record.atomics is None:
@@ -240,6 +256,8 @@ class GlobalRaces:
         if atomic:
             record.atomics = record.atomics or _Latest(record.size)
             record.atomics.add(granules, codes)
+            if self.order:
+                self.order.write(buffer, offsets, lanes, self.releases[machine.current])
             return
         if record.writer is None:
             record.writer = np.zeros(record.size, dtype=np.int64)
@@ -268,6 +286,8 @@ class GlobalRaces:
             return None
         near = other & (differ >> _UNIT == 0)
         wrong = other & ~near & is_data if self.between else np.zeros_like(other)
+        if self.order and wrong.any():
+            wrong[wrong] = self._unreleased(before[wrong], np.repeat(lanes, wrong.sum(axis=1)))
         near &= (before | codes) & _COPY == 0
         if self.within and near.any():
             clocks, lanes, before = machine.clocks, np.repeat(lanes, near.sum(axis=1)), before[near]
@@ -275,8 +295,17 @@ class GlobalRaces:
             together = earlier // 32 == lanes // 32
             synced = np.maximum(clocks.synced, clocks.exchanged) if were_reads else clocks.synced
             known = np.where(together, synced[lanes], clocks.known[lanes, clocks.own[earlier]])
-            wrong[near] = (before & _CLOCK) > known
+            late = (before & _CLOCK) > known
+            if self.order and late.any():
+                late[late] = self._unreleased(before[late], lanes[late])
+            wrong[near] = late
         return wrong if wrong.any() else None
+
+    def _unreleased(self, before, lanes):
+        if self.order.gives_up:
+            return False
+        places = (before >> _LANE & (1 << _UNIT - _LANE) - 1) % self.order.lanes
+        return ~self.order.is_after(lanes, before >> _UNIT, places, before & _CLOCK, before & _SEVERAL != 0)
 
     def _note(self, record, granules, before, codes, wrong):
         if record.levels is None:
@@ -291,7 +320,7 @@ class GlobalRaces:
         first, granule = (int(found[0]) for found in np.nonzero(wrong))
         lane, code = int(lanes[first]), int(before[first, granule])
         place = describe(buffer, offsets[first])
-        why = f"; {NO_ORDER}" if self.counts else ""
+        why = f"; {NO_RELEASE if self.order else NO_ORDER}" if self.order or self.counts else ""
         message = f"{verb} {place}, which another CTA {other}s in the same launch{why}"
         if code >> _UNIT == machine.unit[lane]:
             cta, thread = machine.identity(code >> _LANE & (1 << _UNIT - _LANE) - 1)

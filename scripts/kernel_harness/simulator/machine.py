@@ -118,7 +118,7 @@ class Machine:
         """
         self.ctas, self.last_wave = ctas, last_wave
         self.unit = 1 + (first + self.slot_of) // self.cluster_size  # the cluster of each lane, for global memory
-        self.global_races.start(self)
+        units = self.global_races.start(self)
         used = self.slot_of < len(ctas)
         index = np.array(ctas + [(0, 0, 0)] * (self.slots - len(ctas)), dtype=np.uint32)[self.slot_of]
         for axis, name in enumerate("xyz"):
@@ -135,7 +135,9 @@ class Machine:
         self.local = mem.Window(
             self.count, self.local_bytes, 0, "local memory", lambda address, lanes: (lanes, address)
         )
-        self.clocks = Clocks(self, self.program.shared_granule)
+        self.clocks = Clocks(self, self.program.shared_granule, units)
+        if self.global_races.order:
+            self.global_races.order.start(self.clocks, self.unit)
         self.barriers, self.lifetimes, self.register_pool = Barriers(self), Lifetimes(self), RegisterPool(self)
         self.tensor_memory = TensorMemory(self)
         self.bulk_groups = defaultdict(copies.BulkGroups)  # by lane

@@ -18,14 +18,16 @@ _MBARRIERS = 64  # columns for mbarriers; more of them share columns
 
 
 class Clocks:
-    def __init__(self, machine, granule):
+    def __init__(self, machine, granule, units=0):
+        """units: columns for what is known of the units of the launch (global_order.py)."""
         self.machine, self.granule = machine, granule
         warps = self.warps = machine.warps_per_cluster
         # After the agents: per CTA of the cluster whether it has started (1) and its newest mbarrier.init (above);
-        # whether griddepcontrol.wait was passed; and one that is never known: cp.async in flight.
+        # whether griddepcontrol.wait was passed; one that is never known: cp.async in flight; and the units.
         self.first_start = 3 * warps + _MBARRIERS
         self.grid_column = self.first_start + machine.cluster_size
-        self.columns = self.grid_column + 2
+        self.never_column, self.first_unit = self.grid_column + 1, self.grid_column + 2
+        self.columns = self.first_unit + units
         self.own = machine.warp_of
         lanes = np.arange(machine.count)
         self.known = np.zeros((machine.count, self.columns), dtype=np.int32)
@@ -220,7 +222,7 @@ class Clocks:
         self.time += 1
         granules, lanes = self._granules(lanes, offsets, nbytes)
         self._check_write(granules, lanes, False)
-        self._record_write(granules, lanes, self.columns - 1, 1, False)
+        self._record_write(granules, lanes, self.never_column, 1, False)
 
     def pending_done(self, lanes, offsets, nbytes):
         granules, lanes = self._granules(lanes, offsets, nbytes)

@@ -34,8 +34,12 @@ class Streams:
         return len(self._seen)
 
     def by_handle(self, handle):
-        """The stream with this handle; of 0 the current one: who asks the runtime for it is told 0."""
+        """The stream with this handle; of 0 the current one: Triton and CUDA C++, who ask for it, are told 0."""
         return next((s for s in self._seen if s is not _HOST and s.cuda_stream == handle), self.current)
+
+    def current_handle(self, index=0):
+        """torch._C._cuda_getCurrentRawStream"""
+        return self.current.cuda_stream
 
     def begin(self):
         """A call begins, and its inputs may still be on their way."""
@@ -55,6 +59,11 @@ class Streams:
                     "runs on another stream than the call's and does not wait for it: its inputs may not be there "
                     "yet; side.wait_stream(torch.cuda.current_stream()) comes first"
                 )
+                if stream is self.default:
+                    message = (
+                        "runs on the default stream, not on the call's: its inputs may not be there yet; launch it "
+                        "with stream=; make_fake_stream(use_tvm_ffi_env_stream=True) stands for it at compilation"
+                    )
                 self._find(message, *self._last[stream])
 
     def end(self):

@@ -5,6 +5,7 @@ import numpy as np
 from . import ptx
 from .access import ORDERING, SCOPES, address_reader, locate, report_outside
 from .barriers import SomeLanes
+from .global_order import fences_ctas
 from .memory import CTA_SHIFT, SHARED_BASE
 from .operands import RESCHEDULE, Modifiers
 
@@ -208,7 +209,8 @@ def _bind_wait(machine, per_barrier, values, store, parity, suspends):
 
 
 def bind_fence(machine, instruction):
-    """fence and membar. Ordering within a CTA comes from barriers; the proxy fence is what bulk copies need."""
+    """fence and membar. Ordering within a CTA comes from barriers; the proxy fence is what bulk copies need, a fence of
+    the GPU what other CTAs do."""
     mods = Modifiers(instruction)
     proxy = mods.flag("proxy")
     asynchronous = mods.flag("async") or any(m.startswith("async") for m in mods.left)
@@ -220,4 +222,6 @@ def bind_fence(machine, instruction):
         return lambda lanes: machine.clocks.proxy_fence(lanes.index)
     if initialises:
         return lambda lanes: machine.clocks.fence_inits(lanes.index)
+    if machine.global_races.order and fences_ctas(instruction):
+        return lambda lanes: machine.global_races.order.fence(lanes.index)
     return lambda lanes: None

@@ -57,9 +57,10 @@ class _CudaMode(TorchFunctionMode):
         if kwargs.get("pin_memory"):
             kwargs["pin_memory"] = False
         if function is torch.Tensor.to:
-            args = tuple(a for a in args if not _is_cuda(a))
-            if len(args) == 1 and not {k for k in kwargs if k not in ("device", "non_blocking")}:
-                return args[0].clone() if kwargs.get("copy") else args[0]
+            args = tuple("cpu" if _is_cuda(a) else a for a in args)  # a module passes (device, None, False)
+            says_more = any(not isinstance(a, (str, bool, type(None))) for a in args[1:])
+            if not says_more and kwargs.keys() <= {"device", "non_blocking"} and args[4:] != (True,):
+                return args[0]
         name = getattr(function, "__name__", "")
         if name not in _VIEWS and function not in _FRESH:
             if self.device.streams.current is not self.device.streams.caller:
@@ -128,6 +129,8 @@ def pretend_cuda(device):
     with contextlib.ExitStack() as stack:
         for name, function in functions.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
+        raw = "_cuda_getCurrentRawStream"  # not in PyTorch's CPU build
+        stack.enter_context(mock.patch.object(torch._C, raw, streams.current_handle, create=True))
         stack.enter_context(mock.patch.object(torch, "Generator", _Generator))
         stack.enter_context(mock.patch.object(torch.Tensor, "record_stream", return_value=None))
         stack.enter_context(_CudaMode(device))

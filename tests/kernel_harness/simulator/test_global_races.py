@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from kernel_harness.simulator import global_races, memory
+from kernel_harness.simulator.tensor_copies import TensorMap
 from one_kernel import THREADS, expect, expect_clean, run, without
 
 pytestmark = pytest.mark.cpu
@@ -159,12 +160,25 @@ def test_one_value_of_several_threads_is_no_race_and_several_are():
     expect_clean([lines[0], "", lines[2].replace("8", "7")])
 
 
-def test_threads_that_a_lock_orders_are_left_alone():
+def test_a_lock_orders_the_warps_of_a_cta():
     """Thread 0 of each warp takes turns: acquire and release on a word of global memory order what is between."""
     lock = ["and.b32 x12, t, 31; setp.ne.u32 q1, x12, 0; @q1 bra END;",
             "LOCK: atom.acquire.gpu.global.cas.b32 x1, [w0], 0, 1; setp.ne.u32 q2, x1, 0; @q2 bra LOCK;",
             "ld.global.b32 x2, [w1]; add.u32 x2, x2, 1; st.global.b32 [w1], x2;", "st.release.gpu.global.b32 [w0], 0;", "END:"]  # fmt: skip
     expect_clean(lock, uninitialised_output=False)
+    relaxed = [*lock[:3], lock[3].replace("release", "relaxed"), *lock[4:]]
+    expect(relaxed, "race", 3, ["after the write by thread (0, 0, 0)"], uninitialised_output=False)
+
+
+@pytest.mark.parametrize("scope", ["gpu", "cta"])
+def test_a_fence_beside_atomics_orders_no_threads_by_itself(scope):
+    """That of a CTA is left alone: what it orders is not followed."""
+    lines = [SCRATCH[0], f"red.global.add.u32 [w1], 1; fence.acq_rel.{scope};", *SCRATCH[1:]]
+    expect_clean(lines, uninitialised_output=False)
+    if scope == "gpu":
+        expect(without(lines, 3), "race", 5, ["after the write by thread (127, 0, 0)"], uninitialised_output=False)
+    else:
+        expect_clean(without(lines, 3), uninitialised_output=False)
 
 
 def test_copies_into_shared_memory_read_global_memory():
@@ -219,6 +233,16 @@ def test_bulk_copies_race_with_other_ctas():
     expect(changed, "race", 4, ["another CTA writes"], grid=2, cluster=1)
     report, _ = run([*changed[:3], changed[3].replace("[w1]", "[w1+512]")], grid=2)
     assert report.clean
+
+
+@pytest.mark.parametrize("fence", ["", "fence.acq_rel.gpu;"])
+def test_reducing_bulk_copies_of_several_ctas_commute(fence):
+    make = lambda out, source: TensorMap(source, 2, (32, 4), (128,), (32, 4)).encode()
+    lines = ["st.shared.b32 [x11], t; fence.proxy.async.shared::cta; bar.sync 0; mov.u64 w5, m0; cvta.param.u64 w5, w5;",
+             "@q0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [w5, {0, 0}], [x10];",
+             f"@q0 cp.async.bulk.commit_group; @q0 cp.async.bulk.wait_group 0; {fence}"]  # fmt: skip
+    report, _ = run(lines, grid=3, params=[make], uninitialised_output=False)
+    assert report.clean, str(report.findings[0])
 
 
 def test_what_is_too_large_to_keep_is_run_once(monkeypatch):

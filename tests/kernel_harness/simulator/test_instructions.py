@@ -172,3 +172,15 @@ def test_wgmma_agrees_with_a_matrix_product():
     rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (element // 2 % 2)
     columns = 8 * (element // 4) + 2 * (thread % 4) + element % 2
     assert (outputs[0].view(np.float32).reshape(128, 32) == product[rows, columns]).all()
+
+
+@pytest.mark.parametrize(("name", "function"), [
+    ("tanh", np.tanh), ("ex2", np.exp2), ("lg2", np.log2), ("sin", np.sin), ("cos", np.cos),
+    ("rsqrt", lambda x: 1 / np.sqrt(x))])  # fmt: skip
+def test_approximate_functions_are_numpys(name, function):
+    """references/simulator.md: what a GPU's are off by does not show."""
+    x = np.linspace(0.1, 7.9, 64).astype(np.float32)
+    y = result(f"{name}.approx.f32", "f32", "f32", x)[:64]
+
+    np.testing.assert_allclose(y, function(x.astype(np.float64)), rtol=2.0**-22)
+
