@@ -9,8 +9,8 @@ Layout    A row belongs to `threads` threads of each CTA of its cluster, `vector
 Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat16; less than 2^31 rows at any stride,
           1 to 262144 contiguous columns, compiled in. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/layernorm.py
-Measured  H200: 0.97 to 1.50 of the best of torch.compile, Quack and eager, 4.4 TB/s at 65536 x 512, 3.2 at 131072
-          columns (results/h200-2026-11-22-868a73e-kernels.json)
+Measured  H100: 1.00 to 1.46 of the better of torch.compile and eager; 0.96 to 1.00 of a copy's speed up to 32768
+          columns of 128 MiB and more, 0.89 at 131072 (results/h100-2026-11-25-f487bea-kernels.json)
 """
 
 import functools
@@ -146,7 +146,7 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
-        is_staged = self.cluster == 1 < self.warps and not self.has_edges and self.vector * mX.element_type.width == 128
+        is_staged = self.warps > 1 and not self.has_edges and self.vector * mX.element_type.width == 128
         is_staged = is_staged and self.vectors * self.threads <= 2048  # 64 KB
         if const_expr(is_staged):  # weight and bias wait in shared memory: in registers they would cost a CTA per SM
             slots = cute.make_layout((self.vector, self.threads * self.rows, self.vectors))
