@@ -41,8 +41,7 @@ def _parser():
     parser.add_argument("kernel", nargs="?", type=Path, metavar="KERNEL.py", help="the kernel file")
     parser.add_argument("--against", action="append", metavar="WHAT",
                         help="eager, torch.compile or another kernel file; repeatable (eager and torch.compile)")
-    parser.add_argument("--case", action="append", default=[], metavar="NAME",
-                        help="one of BENCH_CASES; repeatable (all)")
+    parser.add_argument("--case", action="append", default=[], metavar="NAME", help="a case of BENCH_CASES; repeatable")
     parser.add_argument("--budget", type=cli.positive(float), default=3.0, metavar="S",
                         help="seconds of timing for each case (3)")
     parser.add_argument("--method", choices=("cupti", "cuda-events", "perf_counter"),
@@ -50,8 +49,7 @@ def _parser():
     parser.add_argument("--timeout", type=cli.positive(float), default=300.0, metavar="S",
                         help="seconds for any single step, such as a first call that compiles (300)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write roofline and case charts (.svg or .png)")
-    parser.add_argument("--compare", nargs="+", metavar="JSON", type=Path,
-                        help="an old result, or an old and a new one")
+    parser.add_argument("--compare", nargs="+", metavar="JSON", type=Path, help="an old result, or an old and a new")
     parser.add_argument("--allow-different", nargs="+", default=[], choices=("gpu", "inputs", "kernel", "method"),
                         help="compare although these differ")
     parser.add_argument("--fail-on-regression", type=cli.positive(float), metavar="PCT",
@@ -71,6 +69,8 @@ def _check(options) -> None:
         raise cli.UsageError("--compare OLD.json NEW.json times nothing: leave KERNEL.py out, or give OLD.json alone")
     if options.fail_on_regression and not options.compare:
         raise cli.UsageError("--fail-on-regression needs --compare OLD.json")
+    if "kernel" in (options.against or ()):
+        raise cli.UsageError("--against kernel is what the report calls KERNEL.py: name another file as ./kernel")
     if options.plot and options.plot.suffix not in (".svg", ".png"):
         raise cli.UsageError(f"--plot {options.plot}: the file must end in .svg or .png")
     if options.plot and find_spec("matplotlib") is None:
@@ -80,12 +80,13 @@ def _check(options) -> None:
 def _run(options) -> dict:
     from kernel_harness.contract import read_source
     from kernel_harness.performance import benchmark
-
-    against = tuple(options.against or ("eager", "torch.compile"))
-    for file in (options.kernel, *(Path(name) for name in against if name not in ("eager", "torch.compile"))):
-        read_source(file)
     from kernel_harness.report import Progress
 
+    read_source(options.kernel)
+    cli.require("torch")
+    against = tuple(dict.fromkeys(options.against or ("eager", "torch.compile")))
+    for file in (Path(name) for name in against if name not in ("eager", "torch.compile")):
+        read_source(file)
     progress = Progress()
     try:
         return benchmark.run(benchmark.Settings(options.kernel, against, options.case, options.budget, options.timeout,

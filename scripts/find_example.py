@@ -33,14 +33,16 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.add_output(parser)
     options = parser.parse_args(argv)
     cli.check_output(options.output)
-    if options.check:
-        return _check(options)
-    if options.learning_path:
-        return _learning_path(options)
-    options.op, options.arch = _operation(options), _arch(options.arch)
-    if not (options.words or options.op or options.arch):
+    cli.require("yaml")
+    sought = options.words or options.op or options.arch
+    if alone := _check if options.check else _learning_path if options.learning_path else None:
+        if sought:
+            raise cli.UsageError("--check and --learning-path go alone: leave WORD, --op and --arch out")
+        return alone(options)
+    if not sought:
         topics = ", ".join(nvidia_examples.operations())
         raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
+    options.op, options.arch = _operation(options), _arch(options.arch)
     found = nvidia_examples.find(options.words, options.op, options.arch)
     own = own_examples.find(options.words)
     rows = [(path, "", "own", learn) for path, learn in own]
@@ -52,10 +54,10 @@ def _operation(options) -> str | None:
     known, op = nvidia_examples.operations(), (options.op or "").lower()
     if op and op not in known:
         if not own_examples.find([op]):
-            raise cli.UsageError(f"--op {op}: examples are filed under {', '.join(known)}; a WORD searches all texts")
+            near = "".join(f"try --op {name}; " for name in known if name in op)
+            raise cli.UsageError(f"--op {op}: {near}examples are filed under {', '.join(known)}; a WORD searches all")
         options.words.append(op)
-        return None
-    return op or None
+    return op if op in known else None
 
 
 def _arch(arch: str | None) -> str | None:
@@ -87,10 +89,9 @@ def _check(options) -> ExitCode:
 def _emit(options, rows: list, columns: tuple, document: dict, wanted: bool = True) -> ExitCode:
     from kernel_harness.report import Report, Table, emit
 
-    good = bool(rows) == wanted
     verdict = ("FOUND" if rows else "NOT FOUND") if wanted else ("DIFFERENT" if rows else "SAME")
-    code = ExitCode.PASS if good else ExitCode.WRONG_RESULT
     notes, tables = [NOT_FOUND] if wanted and not rows else [], [Table("", columns, rows)] if rows else []
+    code = ExitCode.PASS if bool(rows) == wanted else ExitCode.WRONG_RESULT
     report = Report("find_example", verdict, code, document, {"rows": len(rows)}, tables, notes=notes)
     return emit(report, options.format, options.output)
 

@@ -52,13 +52,14 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.check_output(options.output)
     for path in filter(None, (options.kernel, options.diff)):
         contract.read_source(path)
-    if options.source and options.source.exists() and not options.source.is_dir():
-        raise cli.UsageError(f"--source {options.source} is a file; name a folder")
     if options.source:
         try:
+            if options.source.exists() and not options.source.is_dir():
+                raise cli.UsageError(f"--source {options.source} is a file; name a folder")
             options.source.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise cli.UsageError(f"--source {options.source} cannot be a folder: {error.strerror}") from None
+    cli.require("torch")
     from kernel_harness import report
     from kernel_harness.compiled import capture, inspection
 

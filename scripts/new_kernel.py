@@ -26,6 +26,8 @@ def main(argv: list[str] | None = None) -> ExitCode:
     parser.add_argument("--from", dest="template", metavar="TEMPLATE", help="a name that --list shows, or its path")
     parser.add_argument("--list", action="store_true", help="the templates and examples to start from")
     options = parser.parse_args(argv)
+    if options.list and (options.name or options.template):
+        raise cli.UsageError("--list creates nothing: leave NAME and --from out, or --list")
     if options.list:
         for name, path in scaffold.sources().items():
             print(f"{name:24} {scaffold.summary(path)}")

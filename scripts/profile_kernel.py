@@ -23,7 +23,8 @@ def main(argv: list[str] | None = None) -> ExitCode:
     parser = cli.parser(__doc__)
     parser.add_argument("kernel", type=Path, metavar="KERNEL.py", help="the kernel file")
     parser.add_argument("--case", metavar="NAME", help="one of BENCH_CASES (the first)")
-    parser.add_argument("--compare", metavar="OTHER.py", help="another kernel file, or reference for reference_fn")
+    parser.add_argument("--compare", metavar="OTHER.py",
+                        help="another kernel file, on the inputs of KERNEL.py, or reference for reference_fn")
     parser.add_argument("--ncu", metavar="PATH", help="the ncu to use (the one on the PATH)")
     parser.add_argument("--timeout", type=cli.positive(float), default=300.0, metavar="S",
                         help="seconds for each profiled process (300)")
@@ -35,6 +36,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
 
     for file in (options.kernel, *([Path(options.compare)] if options.compare not in (None, "reference") else [])):
         read_source(file)
+    cli.require("torch")
     return profile_report.run(options)
 
 

@@ -9,7 +9,7 @@ tuning_constraint(*inputs, **configuration), which returns True or the reason wh
 Steps are kept in KERNEL.tuning.jsonl: a run that was killed goes on where it stopped.
 
 Without a GPU nothing is timed: every configuration is compiled (registers, spills) and simulated on one small case of
-TEST_CASES, the one that --case names or the largest of up to 256 KiB. Exit code 6, or 1 where one is wrong.
+TEST_CASES, the one that --case names or the largest of up to 256 KiB. Exit code 6, or that of the worst of them.
 """
 
 import os
@@ -38,23 +38,25 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.add_output(parser)
     options = parser.parse_args(argv)
     cli.check_output(options.output)
-    from kernel_harness import environment
     from kernel_harness.contract import read_source
     from kernel_harness.performance import checked_configurations, tuning
-    from kernel_harness.report import Progress, emit
+    from kernel_harness.performance.arena import NeedsGpu, Stopped
+    from kernel_harness.report import Progress, Report, emit
 
     read_source(options.kernel)
     folder = (options.journal or options.kernel).expanduser().absolute().parent
     if not os.access(folder, os.W_OK):
         raise cli.UsageError(f"the journal cannot be written in {folder}: name another file with --journal")
+    cli.require("torch")
     progress = Progress()
     settings = tuning.Settings(options.kernel, options.case, options.budget, options.jobs, options.timeout,
                                options.method, options.journal)
     try:
         document = tuning.run(settings, progress.step)
-    except cli.UndecidedError:
-        if environment.gpus():
-            raise
+    except Stopped as stop:
+        return emit(Report("tune_kernel", "NO WINNER", stop.code, {}, {}, (), [str(stop)]), options.format,
+                    options.output)
+    except NeedsGpu:
         found = checked_configurations.run(settings, progress.step)
         return emit(checked_configurations.report(found), options.format, options.output)
     finally:
@@ -76,7 +78,8 @@ def _report(document: dict, options) -> ExitCode:
               Table("Skipped", ("case", "configuration", "reason"), failed, "skipped")]
     notes = [f"case {case['name']}: {text_of(case['winner'])} takes {case['us']:.2f} us"
              + (f", {case['over_file']:.3f} times as fast as the file as it stands" if case["over_file"] else "")
-             for case in won]
+             if case["winner"] else
+             f"case {case['name']}: nothing is faster than the file as it stands, {case['us']:.2f} us" for case in won]
     notes += [f"{document['resumed_steps']} steps were taken over from {document['journal']}"] \
         if document["resumed_steps"] else []
     code = ExitCode.PASS if len(won) == len(document["cases"]) else ExitCode.WRONG_RESULT

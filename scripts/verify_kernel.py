@@ -17,15 +17,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # works from a copied folder, through a link, -P and -I
 
-from kernel_harness import cli
+from kernel_harness import cli, contract
 from kernel_harness.verdict import ExitCode
 
 
 def parse(argv: list[str] | None):
     parser = cli.parser(__doc__)
-    parser.add_argument("kernel", type=Path, metavar="KERNEL.py")
+    parser.add_argument("kernel", type=Path, metavar="KERNEL.py", help="the kernel file")
     parser.add_argument("--reference", type=Path, metavar="OTHER.py", help="take reference_fn from this file")
-    parser.add_argument("--level", choices=("quick", "full", "paranoid"), default="full")
+    parser.add_argument(
+        "--level", choices=("quick", "full", "paranoid"), default="full", help="how many trials (default full)"
+    )
     parser.add_argument("--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)")
     parser.add_argument(
         "--seeds", type=cli.positive(int), metavar="N", help="input sets of get_inputs a case (in the simulator one)"
@@ -33,7 +35,7 @@ def parse(argv: list[str] | None):
     parser.add_argument(
         "--rtol", type=float, help="with --atol: accept |y - ref| <= atol + rtol |ref| instead of the rule"
     )
-    parser.add_argument("--atol", type=float)
+    parser.add_argument("--atol", type=float, help="with --rtol")
     parser.add_argument(
         "--timeout",
         type=cli.positive(float),
@@ -43,7 +45,12 @@ def parse(argv: list[str] | None):
     )
     parser.add_argument("--compile-only", action="store_true", help="compile and check EXPECT, run nothing")
     parser.add_argument(
-        "--arch", nargs="+", type=cli.arch, default=[], metavar="ARCH", help="compile targets, for example sm_90a"
+        "--arch",
+        nargs="+",
+        type=cli.arch,
+        default=[],
+        metavar="ARCH",
+        help="what is compiled and simulated, for example sm_90a; a GPU that is there runs its own",
     )
     parser.add_argument("--simulate", action="store_true", help="compile, then run small cases in the PTX simulator")
     parser.add_argument(
@@ -57,9 +64,22 @@ def parse(argv: list[str] | None):
     return parser.parse_args(argv)
 
 
+def _check(options) -> None:
+    """UsageError for options of which one would be ignored."""
+    simulated = options.simulate or options.multiprocessors
+    if options.compile_only and (simulated or options.sanitize or options.reference):
+        raise cli.UsageError("--compile-only runs nothing: leave --simulate, --multiprocessors, --sanitize and "
+                             "--reference out")  # fmt: skip
+    if options.sanitize and simulated:
+        raise cli.UsageError("--sanitize needs a run on a GPU: leave --simulate and --multiprocessors out")
+
+
 def main(argv: list[str] | None = None) -> ExitCode:
     options = parse(argv)
     cli.check_output(options.output)
+    _check(options)
+    contract.read_source(options.kernel)
+    cli.require("torch")
     from kernel_harness.judge import verify_command
 
     return verify_command.run(options)

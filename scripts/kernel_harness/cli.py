@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import os
 import shlex
 import signal
@@ -68,6 +69,13 @@ def check_output(output: Path | None, option: str = "-o") -> None:
         raise UsageError(f"{option} {output}: the folder {path.parent} is not writable")
 
 
+def require(package: str) -> None:
+    """UndecidedError where this interpreter lacks what a script needs."""
+    if importlib.util.find_spec(package) is None:
+        raise UndecidedError(f"{sys.executable} has no package {package}: use the Python of the environment that "
+                             "`make demo` sets up, .venv/bin/python, or pip install what pyproject.toml lists")
+
+
 def positive(kind: type = int) -> Callable[[str], float]:
     """An argparse type: a number greater than zero."""
 
@@ -130,6 +138,9 @@ def run(main: Callable[[], ExitCode]) -> int:
 
     An unexpected exception keeps its traceback, under a sentence that says that it is a defect of the script.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a file's name may have letters that the terminal's encoding has not
+            stream.reconfigure(errors="backslashreplace")
     try:
         with _cleaning_up():
             return int(main())

@@ -14,6 +14,7 @@ import importlib.machinery
 import importlib.util
 import inspect
 import json
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -87,7 +88,11 @@ class KernelFile:
 
 def read_source(path: Path) -> tuple[str, ast.Module]:
     """The text and syntax tree of a kernel file; ContractError when it is no readable Python file."""
-    if not path.exists():
+    try:
+        exists = path.exists()
+    except OSError as error:  # a name that is too long, for one
+        raise ContractError(f"{path} cannot be read: {error.strerror}") from None
+    if not exists:
         near = _near_miss(path)
         raise ContractError(f"{path}: no such file{near}")
     if path.is_dir():
@@ -112,8 +117,13 @@ def read_source(path: Path) -> tuple[str, ast.Module]:
         line = (error.text or "").rstrip("\n")
         caret = " " * max((error.offset or 1) - 1, 0) + "^"
         raise ContractError(f"{path}:{error.lineno}: syntax error: {error.msg}", f"{line}\n{caret}") from None
-    except ValueError as error:
-        raise ContractError(f"{path} is not Python source: {error}") from None
+    except (ValueError, MemoryError, RecursionError) as error:  # the last two: nested deeper than the parser goes
+        raise ContractError(f"{path} is not Python source: {error or type(error).__name__}") from None
+
+
+def module_name(stem: str) -> str:
+    """Of a kernel file. It becomes a part of its kernels' names, in which NVVM takes ASCII letters and digits only."""
+    return f"kernel_file_{re.sub('[^A-Za-z0-9_]', '_', stem)}"
 
 
 def load_kernel(path: str | Path) -> KernelFile:
@@ -125,7 +135,7 @@ def load_kernel(path: str | Path) -> KernelFile:
     """
     path = Path(path).expanduser().absolute()
     text, _ = read_source(path)
-    name = f"kernel_file_{path.stem}"
+    name = module_name(path.stem)
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(path)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -229,7 +239,8 @@ def _tuning_space(path: Path, module: ModuleType) -> dict[str, list]:
 def configured(function: Callable, config: Mapping, inputs: int) -> Callable:
     """``function(*inputs)`` with the keywords of a configuration, which replace those that a case passes itself.
     inputs: how many it passes."""
-    names = list(inspect.signature(function).parameters)[:inputs]
+    placeable = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)  # not those of *inputs
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.kind in placeable][:inputs]
     if config.keys().isdisjoint(names):
         return functools.partial(function, **config)
 

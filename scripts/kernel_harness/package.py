@@ -6,6 +6,7 @@ no link to one. It is the same, byte for byte, for the same files.
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -22,7 +23,8 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip archive can hold
 def contents(root: Path = ROOT) -> list[Path]:
     """The files of the archive relative to ``root``: in a checkout what git tracks or would add, else all."""
     git = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FILES, *FOLDERS]
-    listed = subprocess.run(git, capture_output=True, text=True) if (root / ".git").exists() else None
+    is_checkout = (root / ".git").exists() and shutil.which("git")
+    listed = subprocess.run(git, capture_output=True, text=True) if is_checkout else None
     if listed is not None and listed.returncode == 0:
         found = [Path(name) for name in listed.stdout.split("\0") if name]
     else:

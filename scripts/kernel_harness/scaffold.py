@@ -6,6 +6,7 @@ import ast
 import difflib
 from pathlib import Path
 
+from .api import own_examples
 from .cli import UsageError, command, scripts_folder
 from .contract import REQUIRED
 
@@ -26,7 +27,7 @@ def sources() -> dict[str, Path]:
 def _defines(path: Path) -> set[str]:
     """The names that a file binds at its top level."""
     names = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in own_examples.parsed(path.read_text(encoding="utf-8")).body:
         names |= {node.name} if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else set()
         if isinstance(node, ast.Assign):
             names |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
@@ -35,7 +36,7 @@ def _defines(path: Path) -> set[str]:
 
 def summary(path: Path) -> str:
     """The first line of a file's docstring."""
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+    return (ast.get_docstring(own_examples.parsed(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 def find(name: str) -> Path:
@@ -60,7 +61,11 @@ def target(name: str) -> Path:
         raise UsageError(f"{path.name} is no module name: use letters, digits and underscores, for example my_kernel")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}; create it first")
-    if path.exists() or path.is_symlink():
+    try:
+        is_there = path.exists() or path.is_symlink()
+    except OSError as error:  # a name that is too long, for one
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    if is_there:
         raise UsageError(f"{path} exists; choose another name, or remove it first")
     return path
 

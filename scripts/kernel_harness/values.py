@@ -113,8 +113,7 @@ class Mapping:
 
 def save(value, file: Path) -> Bundle:
     """Lay ``value`` out in a new ``file``. Raises UnsupportedValue for anything but tensors, scalars and containers."""
-    storages: dict[tuple, list[torch.Tensor]] = {}
-    _visit(value, lambda tensor: storages.setdefault(_storage_key(tensor), []).append(tensor))
+    storages = _by_storage(value)
     origins, spans, sources = {}, [], []
     offset = ALIGNMENT
     for index, (key, tensors) in enumerate(storages.items()):
@@ -289,6 +288,17 @@ def _visit(value, on_tensor: Callable[[torch.Tensor], None]) -> None:
     elif value is not None and type(value) not in SCALARS.values() and not isinstance(value, torch.dtype):
         raise UnsupportedValue(f"a {type(value).__module__}.{type(value).__name__}; pass tensors, numbers, strings, "
                                "torch dtypes, None, or lists, tuples and dicts of these")
+
+
+def reached_bytes(value) -> int:
+    """What ``save`` would copy: of every storage, from the first byte that a tensor reaches to the last."""
+    return sum(stop - start for start, stop in map(_extent, _by_storage(value).values()))
+
+
+def _by_storage(value) -> dict[tuple, list[torch.Tensor]]:
+    storages: dict[tuple, list[torch.Tensor]] = {}
+    _visit(value, lambda tensor: storages.setdefault(_storage_key(tensor), []).append(tensor))
+    return storages
 
 
 def _storage_key(tensor: torch.Tensor) -> tuple:

@@ -1,7 +1,7 @@
 """Each way to break the contract gets one clear sentence."""
 
 import pytest
-from kernel_harness.contract import ContractError, load_kernel
+from kernel_harness.contract import ContractError, load_kernel, module_name
 
 pytestmark = pytest.mark.cpu
 
@@ -117,3 +117,9 @@ def test_a_tuning_space_that_cannot_be_tried_is_refused_on_loading(tmp_path, spa
 def test_a_tuning_space_may_hold_tuples_and_any_keyword(tmp_path):
     text = GOOD.replace("kernel_fn(x)", "kernel_fn(x, **more)") + "TUNING_SPACE = {'tile': ((64, 128), None)}\n"
     assert load_kernel(write(tmp_path, text)).tuning_space == {"tile": [(64, 128), None]}
+
+
+def test_a_file_of_any_letters_is_a_module_of_ascii_letters():
+    """Its name becomes a part of its kernels' names, where NVVM takes no others."""
+    assert module_name("my_kernel2") == "kernel_file_my_kernel2"
+    assert module_name("\u044f\u0434\u0440\u043e-a.b") == "kernel_file______a_b"

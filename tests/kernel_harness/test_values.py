@@ -36,7 +36,7 @@ def round_trip(value, tmp_path):
         torch.tensor([float("nan"), float("-inf"), -0.0]),
         torch.randint(-5, 5, (9,), dtype=torch.int8),
     ],
-    ids=str,
+    ids=lambda t: f"{t.dtype}, {tuple(t.shape)}, {t.stride()}",
 )
 def test_a_tensor_keeps_bits_shape_and_strides(tensor, tmp_path):
     (copy,), _ = round_trip([tensor], tmp_path)
@@ -86,7 +86,8 @@ def test_guard_zones_surround_each_storage_and_read_as_nan(tmp_path):
     assert zones["after"].data_ptr() == tensor.data_ptr() + 16
 
 
-@pytest.mark.parametrize("value", [[object()], [torch.eye(3).to_sparse()], [{1, 2}], [lambda: 0]], ids=str)
+@pytest.mark.parametrize("value", [[object()], [torch.eye(3).to_sparse()], [{1, 2}], [lambda: 0]],
+                         ids=["object", "sparse", "set", "function"])
 def test_anything_else_is_refused(value, tmp_path):
     with pytest.raises(values.UnsupportedValue):
         values.save(value, tmp_path / "bundle")
@@ -139,3 +140,11 @@ def test_the_largest_magnitude_leaves_out_what_stands_for_infinity(tmp_path):
 
     assert values.largest(bundle) == 7.5
     assert values.largest(values.save([torch.tensor([100])], tmp_path / "whole")) == 0.0
+
+
+def test_what_is_reached_of_a_storage_is_what_is_saved(tmp_path):
+    row = torch.zeros(1000, 8)[:1]
+    value = [row, row[:, 2:], torch.zeros(40)[21:], 3.0]
+
+    assert values.reached_bytes(value) == sum(span.nbytes for span in values.save(value, tmp_path / "file").spans)
+    assert values.reached_bytes(value) == 32 + 80  # from a multiple of 16 on

@@ -136,3 +136,38 @@ def test_a_missing_module_with_cuda_in_its_name_is_no_missing_gpu(tmp_path):
     finished = run(kernel)
     assert finished.returncode == 3, finished.stdout
     assert "fails on import: ModuleNotFoundError: No module named 'cuda_that_is_not_here'" in finished.stderr
+
+
+def test_a_baseline_that_dies_aside_loses_its_place_alone(kernel, tmp_path):
+    """In the calls on warm inputs, when every time has been taken."""
+    other = tmp_path / "dies.py"
+    other.write_text(kernel.read_text() + """
+
+right, last = kernel_fn, [0, 0]
+
+
+def kernel_fn(*inputs):
+    import os
+
+    last[1] = last[1] + 1 if inputs[0].data_ptr() == last[0] else 0
+    if last[1] >= 3:
+        os._exit(3)
+    last[0] = inputs[0].data_ptr()
+    return right(*inputs)
+""")
+
+    finished = run(kernel, "--against", other, "--against", other, "--budget", "0.3", "--format", "json")
+
+    assert finished.returncode in (0, 6), finished.stderr
+    document = json.loads(finished.stdout)
+    assert any("dies.py" in remark for remark in document["remarks"])
+    assert document["cases"][0]["contenders"][0]["median_us"] > 0
+
+
+def test_a_chart_that_cannot_be_written_costs_no_times(kernel, tmp_path):
+    chart, answer = "/proc/chart.svg", tmp_path / "o.json"
+    finished = run(kernel, "--against", "eager", "--budget", "0.3", "--plot", chart, "-o", answer)
+
+    assert finished.returncode == 2
+    assert "--plot /proc/chart.svg could not be written" in finished.stderr
+    assert json.loads(answer.read_text())["cases"]

@@ -137,3 +137,17 @@ def test_a_report_whose_output_has_no_room_is_printed_all_the_same(tmp_path):
     assert (done.returncode, done.stderr) == (2, f"error: -o {out} could not be written: File too large\n")
     assert done.stdout.splitlines()[-1].startswith("VERDICT verdict=FOUND")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "precious")]
+
+
+@pytest.mark.parametrize(("script", "package"), [
+    ("verify_kernel", "torch"), ("inspect_kernel", "torch"), ("benchmark_kernel", "torch"), ("tune_kernel", "torch"),
+    ("profile_kernel", "torch"), ("find_example", "yaml")])
+def test_an_interpreter_without_the_packages_is_told_which_has_them(script, package, tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text("kernel_fn = reference_fn = abs\ndef get_inputs(): return []\n")
+
+    command = [sys.executable, "-S", SCRIPTS / f"{script}.py", file]  # no site-packages
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert run.returncode == 6
+    assert run.stderr.startswith(f"error: {sys.executable} has no package {package}: use the Python")

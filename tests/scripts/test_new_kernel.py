@@ -47,6 +47,8 @@ def test_a_copy_differs_from_its_source_in_the_docstring_alone(name, tmp_path, m
     (("no/where", "--from", "reduction"), "there is no folder no"),
     (("my-kernel", "--from", "reduction"), "no module name"),
     (("new",), "--from TEMPLATE"),
+    (("new", "--from", "reduction", "--list"), "--list creates nothing"),
+    (("n" * 300, "--from", "reduction"), "cannot be written"),
 ])  # fmt: skip
 def test_a_wrong_call_is_one_sentence_and_writes_nothing(arguments, words, tmp_path):
     (tmp_path / "taken.py").write_text("mine")
@@ -82,3 +84,12 @@ def test_a_copy_compiles_as_it_stands(tmp_path):
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "COMPILED" in done.stdout
+
+
+@pytest.mark.cpu
+def test_a_source_that_is_being_edited_is_left_out(tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "broken.py").write_text("def kernel_fn(:\n")
+    monkeypatch.setattr(scaffold, "ROOT", tmp_path)
+
+    assert scaffold.sources() == {}

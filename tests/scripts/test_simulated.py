@@ -55,6 +55,20 @@ def test_a_right_kernel_is_simulated_and_leaves_nothing_behind(first_kernel, tmp
     assert not list(here.iterdir())
 
 
+def test_inputs_may_come_from_a_module(first_kernel, tmp_path):
+    """Module.to passes (device, None, False), and (device, dtype, False)."""
+    path = tmp_path / "first.py"
+    made = "torch.nn.Linear(n, 1, bias=False).to(device).to(device, dtype).weight.detach().flatten()"
+    path.write_text(changed(first_kernel, {
+        r"n=1 << 20": "n=1024", r"torch.randn\(n, dtype=dtype, device=device\)": made,
+    }))  # fmt: skip
+
+    run = verify(path)
+
+    assert "nn.Linear" in path.read_text()
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def test_a_file_that_shows_one_size_hears_what_was_not_judged(first_kernel, tmp_path):
     one, more = tmp_path / "one.py", tmp_path / "more.py"
     for file, cases in ((one, ""), (more, 'TEST_CASES = {"odd": {"n": 9}}')):
@@ -103,6 +117,30 @@ def on_the_current_stream(x, y):"""
             found.append(re.findall(r"first.py:\d+: unordered-stream: .*?\[([a-z]+)", verify(path).stdout)[:1])
 
     assert found == [[], ["kernel"], ["kernel"], [], ["torch"], ["torch"]]
+
+
+def test_what_a_file_does_not_name_is_not_simulated(first_kernel, tmp_path):
+    path = tmp_path / "first.py"
+    named = "ARCHS = ('sm_80',)\n\n\ndef kernel_fn"
+    path.write_text(changed(first_kernel, {r"n=1 << 20": "n=1000", r"def kernel_fn": named}))
+    script = str(ROOT / "scripts/verify_kernel.py")
+
+    run = subprocess.run([sys.executable, script, str(path), "--level", "quick", "--simulate"], capture_output=True,
+                         text=True, timeout=600)
+
+    assert run.returncode == 0, run.stdout
+    assert "simulated=sm_80" in run.stdout.splitlines()[-1]
+
+
+def test_a_launch_that_names_no_stream(first_kernel, tmp_path):
+    """It goes to the default stream, whichever is the current one."""
+    path = tmp_path / "first.py"
+    path.write_text(changed(first_kernel, {r"n=1 << 20": "n=1000", r", stream=stream\)": ")"}))
+
+    run = verify(path)
+
+    assert run.returncode == 1, run.stdout
+    assert "unordered-stream: runs on the default stream, not on the call's" in run.stdout
 
 
 @pytest.mark.parametrize("line", [
@@ -257,30 +295,51 @@ def test_a_gpu_of_few_multiprocessors_can_be_simulated(first_kernel, tmp_path):
     assert run.returncode == 1, run.stdout + run.stderr
     assert "multiprocessors=8" in run.stdout.splitlines()[-1]
     assert full.returncode == 1, full.stdout + full.stderr
-    assert "On a GPU of 8 multiprocessors: " in full.stdout
+    assert "On a GPU of 1 multiprocessor: " in full.stdout
+
+
+LARGE = {r"TEST_CASES = ": 'BENCH_CASES = {"large": {"n": 1 << 21}}\nTEST_CASES = '}
+BY_SIZE = {
+    r"mO: cute.Tensor\):\n    tidx": "mO: cute.Tensor, large: cutlass.Constexpr):\n    tidx",
+    r", stream: cuda.CUstream\)": ", stream: cuda.CUstream, large: cutlass.Constexpr)",
+    r"silu_mul_kernel\(mX, mY, mO\)": "silu_mul_kernel(mX, mY, mO, large)",
+    r"x, y = rX.load\(\)": "x, y = (FACTOR if cutlass.const_expr(large) else 1.0) * rX.load()",
+    r"def compiled\(dtype\)": "def compiled(dtype, large)",
+    r"ffi_env_stream=True\), options": "ffi_env_stream=True), large, options",
+    r"compiled\(x.dtype\)\(": "compiled(x.dtype, CONDITION)(",
+}
+
+
+def by_size(source, condition, factor):
+    fill = lambda text: text.replace("CONDITION", condition).replace("FACTOR", factor)
+    return changed(source, {**LARGE, **{pattern: fill(text) for pattern, text in BY_SIZE.items()}})
 
 
 def test_code_that_only_large_cases_launch_is_named(first_kernel, tmp_path):
-    """Host code picks it by size: the small cases say nothing about it."""
-    bench = {r"TEST_CASES = ": 'BENCH_CASES = {"large": {"n": 1 << 21}}\nTEST_CASES = '}
-    by_size = {
-        r"mO: cute.Tensor\):\n    tidx": "mO: cute.Tensor, large: cutlass.Constexpr):\n    tidx",
-        r", stream: cuda.CUstream\)": ", stream: cuda.CUstream, large: cutlass.Constexpr)",
-        r"silu_mul_kernel\(mX, mY, mO\)": "silu_mul_kernel(mX, mY, mO, large)",
-        r"x, y = rX.load\(\)": "x, y = (2.0 if cutlass.const_expr(large) else 1.0) * rX.load()",
-        r"def compiled\(dtype\)": "def compiled(dtype, large)",
-        r"ffi_env_stream=True\), options": "ffi_env_stream=True), large, options",
-        r"compiled\(x.dtype\)\(": "compiled(x.dtype, x.numel() > 1 << 19)(",
-    }
+    """Host code picks it by size, and nothing that can be simulated launches it: small cases say nothing of it."""
     one, two = tmp_path / "one.py", tmp_path / "two.py"
-    one.write_text(changed(first_kernel, bench))
-    two.write_text(changed(first_kernel, {**bench, **by_size}))
+    one.write_text(changed(first_kernel, LARGE))
+    two.write_text(by_size(first_kernel, "x.numel() > 1 << 19", "2.0"))
 
     same, other = (verify(file, "--level", "full") for file in (one, two))
 
     assert same.returncode == other.returncode == 0, same.stdout + other.stdout
     assert "that no simulated case did" not in same.stdout
     assert "default, large, half: they launch 2 kernels that no simulated case did" in other.stdout
+
+
+@pytest.mark.parametrize(("factor", "is_right"), [("(2.0 - 1.0)", True), ("2.0", False)])
+def test_code_of_large_cases_is_judged_where_they_can_be_smaller(first_kernel, tmp_path, factor, is_right):
+    path = tmp_path / "kernel.py"
+    path.write_text(by_size(first_kernel, "3 * x.numel() > 200_000", factor))
+
+    run = verify(path, "--level", "full")
+
+    assert run.returncode == (0 if is_right else 1), run.stdout + run.stderr
+    assert "[case default, shrunk] shrunk from default: n 1048576 -> 131072" in run.stdout
+    assert re.search(r'CASE case="default, shrunk" .* ok=' + ("yes" if is_right else "no"), run.stdout), run.stdout
+    assert ("FINDING values" in run.stdout) == (not is_right)
+    assert "that no simulated case did" not in run.stdout
 
 
 def test_a_simulated_kernel_that_the_result_does_not_need_is_a_decoy(first_kernel, tmp_path):

@@ -124,3 +124,67 @@ def test_a_journal_that_cannot_be_written_is_a_mistake_of_usage(tmp_path):
     finished = run("tune_kernel.py", kernel, "--journal", tmp_path / "nowhere" / "j.jsonl", flags=("-S",))
     assert finished.returncode == 2
     assert "the journal cannot be written in" in finished.stderr
+
+
+def tuned(tmp_path, text, *arguments):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(text)
+    finished = run("tune_kernel.py", kernel, "--budget", "0.3", "--jobs", "1", "--format", "json", *arguments)
+    assert finished.stdout, finished.stderr
+    return finished.returncode, json.loads(finished.stdout)
+
+
+def test_a_keyword_behind_any_number_of_inputs_is_none_of_them(tmp_path):
+    text = KERNEL.replace("def kernel_fn(x, chunks=64, broken=False):",
+                          "def kernel_fn(*xs, chunks=64, broken=False):\n    x, = xs")
+
+    code, document = tuned(tmp_path, text.replace("[1, 512]", "[1]").replace("[False, True]", "[False]"))
+
+    assert code == 0
+    assert document["cases"][0]["failed"] == []
+
+
+def test_a_file_whose_own_configuration_fails_is_tuned_all_the_same(tmp_path):
+    """The first configuration that works draws the inputs; the default is out, with its reason."""
+    text = KERNEL.replace("    out =", '    if chunks == 64:\n        raise ValueError("choose chunks")\n    out =')
+
+    code, document = tuned(tmp_path, text)
+
+    (case,) = document["cases"]
+    assert code == 0
+    assert case["winner"]["broken"] is False
+    assert {"config": {}, "failure": "ValueError: choose chunks"} in case["failed"]
+
+
+def test_a_case_begins_with_a_configuration_that_takes_it(tmp_path):
+    """Not with the one that the case before has left, which its inputs exclude."""
+    refusal = '    if chunks == 1 and len(x) > 500:\n        raise ValueError("too long")\n    out ='
+    text = KERNEL.replace("    out =", refusal)
+    cases = 'BENCH_CASES = {"short": {"n": 300}, "long": {"n": 1000}}'
+
+    code, document = tuned(tmp_path, f"{cases}\n{text}")
+
+    assert code == 0
+    assert [case["name"] for case in document["cases"]][-2:] == ["short", "long"]
+    assert all(case["winner"] is not None for case in document["cases"])
+
+
+def test_get_inputs_that_fails_ends_in_a_sentence(tmp_path):
+    kernel = tmp_path / "k.py"
+    kernel.write_text(KERNEL.replace("return [torch.randn(n)]", 'raise RuntimeError("no room")'))
+
+    finished = run("tune_kernel.py", kernel)
+
+    assert finished.returncode == 3
+    assert finished.stderr.startswith("error: get_inputs raises RuntimeError: no room")
+
+
+def test_a_longer_budget_races_again(tmp_path):
+    journal = tmp_path / "j.jsonl"
+    text = KERNEL.replace("[False, True]", "[False]")
+    assert tuned(tmp_path, text, "--journal", journal)[0] == 0
+    steps = journal.read_text()
+
+    assert tuned(tmp_path, text, "--journal", journal, "--budget", "0.6")[0] == 0
+
+    assert len(journal.read_text()) > len(steps)

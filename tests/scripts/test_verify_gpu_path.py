@@ -113,8 +113,11 @@ def test_one_helper_behind_kernel_and_reference_is_seen(verified):
     assert code == 3
 
 
-def test_a_graph_that_holds_its_first_inputs_is_wrong(verified):
+@pytest.mark.parametrize("is_old", ["", "1"])
+def test_a_graph_that_holds_its_first_inputs_is_wrong(verified, monkeypatch, is_old):
     """What is computed on the host is part of no graph: the replay uses what the capture saw."""
+    monkeypatch.setenv("PLAYED_OLD_PYTORCH", is_old)
+
     code, document = verified("""
         import torch
 
@@ -201,3 +204,12 @@ def test_integers_that_arrive_late_are_new(verified):
 
     assert code == 1
     assert "stream" in [reason["check"] for reason in document["reasons"]]
+
+
+def test_before_pytorch_2_8_a_graph_keeps_no_nodes_and_is_replayed_all_the_same(verified, monkeypatch):
+    monkeypatch.setenv("PLAYED_OLD_PYTORCH", "1")
+
+    code, document = verified(HONEST.replace("BODY", "pass"), "--level", "quick")
+
+    assert code == 0, document["reasons"]
+    assert not [note for note in document["notes"] if "graph" in note]

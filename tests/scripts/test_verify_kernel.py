@@ -368,3 +368,163 @@ def test_a_size_between_that_is_refused_is_noted_with_the_reason(kernel):
 
     assert run.returncode == 0, run.stdout
     assert "kernel_fn gives no result: ValueError: a length of the cases" in run.stdout
+
+
+ORDER = """
+import os, signal, torch
+most = 0
+
+def kernel_fn(x):
+    global most
+    if x.numel() < most:
+        FAIL
+    most = max(most, x.numel())
+    return x * 2
+
+def reference_fn(x):
+    return x * 2
+
+def get_inputs(n=1000):
+    return [torch.randn(n)]
+
+TEST_CASES = {"b": {"n": 2000}, "c": {"n": 3000}}
+"""
+
+
+@pytest.mark.parametrize(("fail", "words"), [
+    ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"), ("os._exit(5)", "exited with code 5"),
+    ('raise RuntimeError("smaller after larger")', "smaller after larger")])
+def test_a_kernel_that_fails_when_its_cases_come_in_another_order_is_wrong(kernel, fail, words):
+    run = verify(kernel(ORDER.replace("FAIL", fail)), "--format", "json")
+
+    assert run.returncode == 5, run.stdout
+    assert any("last cases first" in r["text"] and words in r["text"] for r in json.loads(run.stdout)["reasons"])
+
+
+def test_memory_that_runs_out_in_another_order_is_not_the_kernels_fault(kernel):
+    run = verify(kernel(ORDER.replace("FAIL", 'raise MemoryError("no memory")')), "--format", "json")
+
+    assert run.returncode == 0, run.stdout
+    assert any("no memory" in note for note in json.loads(run.stdout)["notes"])
+
+
+def test_a_write_to_an_input_that_never_ends_is_a_time_out(kernel):
+    """A signal handler that returns meets the fault again."""
+    path = kernel(RELU.replace("    return torch.clamp_min", """    import ctypes, signal
+    signal.signal(signal.SIGSEGV, lambda *_: None)
+    byte = (ctypes.c_ubyte * 1).from_address(x.data_ptr())
+    byte[0] = byte[0]
+    return torch.clamp_min"""))
+
+    run = verify(path, "--timeout", "4", "--format", "json")
+
+    assert (run.returncode, reasons(run)) == (5, ["timeout"]), run.stderr
+
+
+def test_an_offset_shows_a_mean_of_too_many_where_16_bits_hide_it_around_zero(kernel):
+    run = verify(kernel("""
+        import torch
+
+        def kernel_fn(x):
+            y = x.float()
+            means = [part.mean(1, keepdim=True) for part in y.split(64, 1)]
+            mean = sum(64 * m for m in means) / y.shape[1]  # the last part is counted as full
+            return ((y - mean) / y.var(1, keepdim=True, correction=0).add(1e-5).sqrt()).to(x.dtype)
+
+        def reference_fn(x):
+            return torch.nn.functional.layer_norm(x, x.shape[1:])
+
+        def get_inputs(m=16, n=509):
+            return [torch.randn(m, n).bfloat16()]
+        """), "--format", "json")
+
+    (reason,) = json.loads(run.stdout)["reasons"]
+    assert (run.returncode, reason["check"]) == (1, "values")
+    assert "around 16 times its spread" in reason["text"]
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--compile-only", "--simulate"], ["--compile-only", "--reference", "other.py"], ["--simulate", "--sanitize"],
+    ["--compile-only", "--multiprocessors", "8"]])
+def test_options_of_which_one_would_be_ignored_are_refused(kernel, arguments):
+    run = verify(kernel(RELU), *arguments)
+
+    assert run.returncode == 2
+    assert "leave" in run.stderr
+
+
+def test_a_name_of_any_letters_is_taken_whatever_the_terminal_can_show(kernel):
+    run = verify(kernel(RELU, "\u044f\u0434\u0440\u043e.py"), "--level", "quick", env={"PYTHONIOENCODING": "ascii"})
+
+    assert run.returncode == 0, run.stderr
+    assert "verdict=PASS" in run.stdout
+
+
+@pytest.mark.parametrize(("text", "name", "words"), [
+    (RELU, "k" * 300 + ".py", "cannot be read"), ("-" * 100_000 + "1", "deep.py", "is not Python source")])
+def test_what_cannot_be_read_is_a_sentence(tmp_path, text, name, words):
+    path = tmp_path / name
+    if len(name) < 200:
+        path.write_text(text)
+
+    run = verify(path)
+
+    assert run.returncode == 3, run.stderr
+    assert words in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_the_outputs_of_a_case_stand_in_their_order(kernel):
+    run = verify(kernel("""
+        import torch
+
+        def kernel_fn(x):
+            values, places = x.max(1)
+            return values, places
+
+        def reference_fn(x):
+            return tuple(x.max(1))
+
+        def get_inputs(m=30, n=50):
+            return [torch.randn(m, n)]
+        """), "--level", "quick", "--format", "plain")
+
+    assert 'outputs="float32[30] int64[30]"' in run.stdout, run.stdout
+
+
+def test_bytes_that_are_compared_as_signed_are_found_where_the_reference_only_chooses(kernel):
+    run = verify(kernel("""
+        import torch
+
+        def kernel_fn(x):
+            values, places = x.view(torch.int8).max(1)
+            return values.view(torch.uint8), places
+
+        def reference_fn(x):
+            return tuple(x.max(1))
+
+        def get_inputs(m=30, n=50):
+            return [torch.randint(0, 100, (m, n), dtype=torch.uint8)]
+        """), "--format", "json")
+
+    (reason,) = json.loads(run.stdout)["reasons"]
+    assert (run.returncode, reason["check"]) == (1, "other-values")
+    assert "fill their type, in the order of before" in reason["text"]
+
+
+def test_bytes_that_are_codes_keep_their_range(kernel):
+    """A table has no more entries than get_inputs' own codes: nothing says what lies behind its end."""
+    run = verify(kernel("""
+        import torch
+
+        def kernel_fn(codes, table):
+            return table[codes.long() % 100]
+
+        def reference_fn(codes, table):
+            return table[codes.long().clamp(max=99)]
+
+        def get_inputs(m=300):
+            return [torch.randint(0, 100, (m,), dtype=torch.uint8), torch.randn(100)]
+        """), "--format", "json")
+
+    assert run.returncode == 0, run.stdout

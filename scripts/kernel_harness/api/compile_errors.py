@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 _HARNESS = str(Path(__file__).parents[1])
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # How Python says that a name is not there, as (module, name) or (module,).
 _MISSING = (
     re.compile(r"module '(cutlass[\w.]*)' has no attribute '(\w+)'"),
@@ -16,6 +17,11 @@ _MISSING = (
 )
 # What a fault of a launch is reported as, by PyTorch at its next call and by Triton's launcher at the next launch.
 _FAULT = re.compile(r"CUDA error: |Triton Error \[CUDA\]: (an illegal|unspecified launch|misaligned|device-side)")
+
+
+def plain(text: str) -> str:
+    """Without the colours that the DSL gives its errors wherever they go, to a file, too."""
+    return _COLOUR.sub("", text)
 
 
 def is_compiling(error: BaseException) -> bool:

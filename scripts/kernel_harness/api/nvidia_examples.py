@@ -67,10 +67,13 @@ def differences(checkout: Path) -> list[tuple[str, str]]:
 
 
 def _files(root: Path, base: str) -> set[str]:
-    if (root / base).is_dir():
-        return {str(path.relative_to(root / base)) for path in (root / base).rglob("*") if path.is_file()}
     command = ["git", "-C", str(root), "ls-tree", "-r", "--name-only", "HEAD", base + "/"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    try:
+        if (root / base).is_dir():
+            return {str(path.relative_to(root / base)) for path in (root / base).rglob("*") if path.is_file()}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except OSError as error:  # no git, for one
+        raise ValueError(f"{root} cannot be read: {error}") from None
     if done.returncode or not done.stdout:
         raise ValueError(f"{root} is neither a checkout nor a clone of NVIDIA/cutlass (it has no {base})")
     return {line[len(base) + 1 :] for line in done.stdout.splitlines()}

@@ -36,13 +36,13 @@ import torch
 
 from . import contraction, flushed
 from .diagnosis import explain_loss, explain_precision, flattened, locate, real
+from .row_scale import RowScale, ShortRowScale, are_finite
 
 CHUNK_ELEMENTS = 1 << 22  # 32 MiB in float64
 RESIDENT_BYTES = 1 << 30  # of a comparison on the GPU; larger ones cross over chunk by chunk, twice
 DEVIATION_ELEMENTS = 1 << 18  # enough to see a reference that computes something else in float64
 TIES = 1e-3  # share of integers on which precisions may disagree by chance
 ROW_MIN = 16  # shorter rows have no statistics of their own
-SMALL_COLUMN, ROUNDED_COLUMN = 2.0**-4, 2.0**-20  # of the largest column of short rows
 REFERENCE_FACTOR = 2.0  # FlashAttention's tests accept twice the error of PyTorch in the same dtype
 FEW = 2.0  # 40,000 results of up to 64 bfloat16 elements, three roundings each: 1.9 of the bound for many, at most
 MANY, STRAYS, STRAY = 4096, 1e-6, 1.5  # of so many 16-bit elements a few lie further out: share, times the bound
@@ -54,7 +54,6 @@ HALF_TINY = 2.0**-20  # sixteen steps of its denormals, which no GPU flushes
 TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
-CANCELLED = 8 * 2.0**-23  # of a median row: half of what may be left of terms that the reference cancels exactly
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
 NOISE = 2.0**-48  # of a row: what a reference in float64 leaves of a zero
 LOST_SHARE = {1e-6: 1 / 64, 1.0: 1 / 8}  # share of elements that may be lost, by the spacing of their format
@@ -229,7 +228,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     short = len(shape) > 1 and 1 < shape[-1] < ROW_MIN <= columns // shape[-1] and not (unmeasured or dtype.is_complex)
     width = shape[-1] if short else 1
     step = rows_per_chunk * columns if columns <= CHUNK_ELEMENTS else CHUNK_ELEMENTS // width * width
-    scale = _ShortRowScale(columns, width, device) if short else _RowScale(lines[0].numel() // columns, columns, device)
+    scale = ShortRowScale(columns, width, device) if short else RowScale(lines[0].numel() // columns, columns, device)
     for start, chunk in _chunks(lines, device, step):
         scale.add(start, *(c.to(torch.float64) for c in chunk[1:]))
     scale.finish()
@@ -237,12 +236,10 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
 
     def judged():
         for start, chunk in _chunks(lines, device, step):
-            y, g, n, m = (c.to(torch.float64) for c in chunk)
-            finite = torch.isfinite(y) & torch.isfinite(g) & torch.isfinite(n)
-            rounded = g.to(dtype).to(torch.float64) if not dtype.is_complex else g
-            same_class = _same_class(y, n) | _same_class(y, rounded)
+            row_rms, row_reference, row_moved = scale.of(start, len(chunk[0]))
+            y, g, n, m = (c.to(torch.float64).view(len(row_rms), -1) for c in chunk)
+            finite, same_class = _classes(y, g, n, dtype)
             error = torch.where(finite, (y - g).abs(), 0.0)
-            row_rms, row_reference, row_moved = scale.of(start, y.numel())
             floor = REFERENCE_FACTOR * row_reference + (rounding * eps + unknown) * (g.abs() + row_rms)
             bound = coarse * floor + slack * (sensitivity * row_moved + tiny)
             if tolerance is not None:
@@ -251,7 +248,7 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
             wrong = (finite & (error > bound)) | (~finite & ~same_class)
             unsure = torch.where(n == g, NOISE * row_rms, (n - g).abs()).maximum(SENSITIVITY * (m - g).abs())
             lost = ~wrong & finite & (unsure < SOUND * g.abs()) & (error > LOST * g.abs()) & (g.abs() > tiny)
-            yield start, wrong, lost, g, n, finite, same_class, error, bound
+            yield start, wrong.flatten(), lost.flatten(), g, n, finite, same_class, error, bound
 
     # Read once at the end: a GPU that other processes use takes milliseconds to answer.
     sums, largest = (torch.zeros(n, dtype=torch.float64, device=device) for n in (7, 3))
@@ -295,67 +292,14 @@ def _compare_floating(outcome: Comparison, result, expected, tolerance, device, 
     return lambda: ((start, wrong) for start, wrong, *_ in judged())
 
 
-class _RowScale:
-    """Per row: rms of the golden values, largest error of the reference, largest move under one input rounding."""
-
-    def __init__(self, rows: int, columns: int, device: str):
-        self.rows, self.columns = rows, columns
-        self.squares = torch.zeros(rows, dtype=torch.float64, device=device)
-        self.reference = torch.zeros_like(self.squares)
-        self.moved = torch.zeros_like(self.squares)
-        self.moved_squares, self.count = torch.zeros_like(self.squares[:1]), 0
-
-    def add(self, start: int, golden, native, moved) -> None:
-        finite = torch.isfinite(golden) & torch.isfinite(native)
-        values = torch.where(finite, golden, 0.0)
-        error = torch.where(finite, (native - golden).abs(), 0.0)
-        move = torch.where(finite & torch.isfinite(moved), (moved - golden).abs(), 0.0)
-        first, size = start // self.columns, max(1, golden.numel() // self.columns)
-        self._take(slice(first, first + size), *(t.view(size, -1) for t in (values, error, move)))
-        self.moved_squares += move.square().sum()
-        self.count += move.numel()
-
-    def _take(self, rows: slice, values, error, move) -> None:
-        self.squares[rows] += values.square().sum(1)
-        self.reference[rows] = torch.maximum(self.reference[rows], error.amax(1))
-        self.moved[rows] = torch.maximum(self.moved[rows], move.amax(1))
-
-    def finish(self) -> None:
-        self.rms = (self.squares / self.columns).sqrt()
-        median = torch.where(self.rms > 0, self.rms, torch.nan).nanmedian().nan_to_num(0.0)
-        self.reference = torch.where((self.rms == 0) & (self.reference == 0), CANCELLED * median, self.reference)
-        self.rms_moved = math.sqrt(float(self.moved_squares) / max(self.count, 1))
-
-    def of(self, start: int, count: int):
-        first, size = start // self.columns, max(1, count // self.columns)
-        parts = (t[first : first + size] for t in (self.rms, self.reference, self.moved))
-        if self.columns > count:
-            return tuple(parts)
-        return tuple(t.repeat_interleave(self.columns) for t in parts)
-
-
-class _ShortRowScale(_RowScale):
-    """Of rows of ``width`` elements: what small columns have of their own, and the whole tensor's for the others."""
-
-    def __init__(self, count: int, width: int, device: str):
-        super().__init__(1, count, device)
-        self.by_column = _RowScale(width, count // width, device)
-
-    def _take(self, rows: slice, *parts) -> None:
-        super()._take(rows, *parts)
-        width = self.by_column.rows
-        self.by_column._take(slice(None), *(t.view(-1, width).T for t in parts))
-
-    def finish(self) -> None:
-        super().finish()
-        self.by_column.finish()
-
-    def of(self, start: int, count: int):
-        size = self.by_column.rms / self.by_column.rms.max()
-        own = (size < SMALL_COLUMN) & (size > ROUNDED_COLUMN)
-        parts = ("rms", "reference", "moved")
-        chosen = (torch.where(own, getattr(self.by_column, name), getattr(self, name)) for name in parts)
-        return tuple(t.repeat(count // len(t)) for t in chosen)
+def _classes(y: torch.Tensor, golden: torch.Tensor, native: torch.Tensor, dtype: torch.dtype):
+    """(where all three are finite, where ``y`` is of a right class: finite, NaN, plus or minus infinity)."""
+    if are_finite(y, golden, native):
+        everywhere = torch.ones((), dtype=torch.bool).expand_as(y)
+        return everywhere, everywhere
+    finite = torch.isfinite(y) & torch.isfinite(golden) & torch.isfinite(native)
+    rounded = golden.to(dtype).to(torch.float64) if not dtype.is_complex else golden
+    return finite, _same_class(y, native) | _same_class(y, rounded)
 
 
 def _same_class(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

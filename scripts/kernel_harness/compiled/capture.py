@@ -138,6 +138,31 @@ def capture(
                 kill_tree(child.process.pid)
 
 
+def smaller(path: Path, arch: str, code: dict[str, set[str]], limit: int, timeout: float, seconds: float) -> dict:
+    """{case: changes of its keywords} that make the cases of ``code`` cheap to simulate (capture_child.smaller) and let
+    them launch what they launched: code of those digests, each of which is sought once.
+
+    timeout: seconds that a call may take; seconds: that are given to each case. Raises CaptureError and ContractError.
+    """
+    found, covered = {}, set()
+    with (
+        tempfile.TemporaryDirectory(prefix="kernel-capture-") as folder,
+        Worker("capture_child", Path(folder)) as child,
+    ):
+        where = f"{path.name} ({arch})"
+        described = _ask(child, where, timeout, "start", path=str(path), arch=arch, dump=folder)
+        if "contract" in described:
+            raise contract.ContractError(described["contract"], described["detail"])
+        for case, digests in code.items():
+            if wanted := sorted(digests - covered):
+                asked = {"case": case, "code": wanted, "limit": limit, "seconds": seconds}
+                answer = _ask(child, f"{where}, case {case}", timeout + seconds, "smaller", **asked)
+                covered.update(answer.get("code", ()))
+                if answer:
+                    found[case] = answer["changes"]
+    return found
+
+
 def _capture(path: Path, arch: str, cases, timeout: float, started=lambda child: None) -> Captured:
     with (
         tempfile.TemporaryDirectory(prefix="kernel-capture-") as folder,

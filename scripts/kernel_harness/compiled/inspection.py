@@ -9,12 +9,11 @@ from .. import contract, environment
 from ..report import Report, Table
 from ..verdict import ExitCode, worst
 from . import capture, expect, sass
-from .kernel_facts import Facts, labelled, scalar_notes, spill_notes
+from .kernel_facts import Facts, drain_notes, labelled, scalar_notes, spill_notes
 
 NOTHING = (
-    "kernel_fn ran to its end and compiled no CuTe DSL or Triton kernel. Plain torch code and CUDA C++ (load_inline, "
-    "cpp_extension) cannot be captured here: use verify_kernel.py on a GPU, and `nvcc -cubin` with nvdisasm for CUDA "
-    "C++. To be seen, kernel_fn must compile or load its kernel when it is called"
+    "kernel_fn ran to its end and compiled no CuTe DSL, Triton or CUDA C++ kernel. Plain torch code has none "
+    "to be seen: use verify_kernel.py on a GPU. To be seen, kernel_fn must compile or load its kernel when it is called"
 )
 NO_NVDISASM = (
     "SASS facts (instructions, access widths, spills) are missing, not zero: no nvdisasm was found; "
@@ -43,10 +42,11 @@ def inspect(
     """
     path = Path(path)
     facts, problems, findings, notes, checks = [], [], [], [], []
-    clean, failed = [], {}  # targets
+    targets, clean, failed = [], [], {}
     try:
         for captured in capture.capture(path, archs, cases or None, timeout, progress):
             progress(f"reading the SASS for {captured.arch}")
+            targets.append(captured.arch)
             here = labelled(captured.kernels, path.stem)
             facts += here
             problems += captured.problems
@@ -63,7 +63,8 @@ def inspect(
                 checks += expect.check(rules, captured.arch, [(f.label, f) for f in here], of_first)
             if of_first is None and any(not rule.is_upper_bound for rule in rules.values()):
                 notes.append(f"EXPECT is about case {first}, which was not compiled: upper bounds alone were held")
-            notes += [note for f in here for note in (*spill_notes(f), *scalar_notes(f, captured.cases[0]))]
+            for f in here:
+                notes += [*spill_notes(f), *drain_notes(f), *scalar_notes(f, captured.cases[0])]
     except capture.CaptureError as error:
         problems.append(error)
     optional = [] if archs or "ARCHS" in contract.read_source(path)[0] else _left_out(clean, failed)
@@ -89,6 +90,7 @@ def inspect(
         "kernel": str(path),
         "kernels": [f.document() for f in facts],
         "problems": [str(problem) for problem in problems],
+        "targets": targets,
         "left_out": optional,
         "expect": [vars(c) for c in checks],
         "environment": environment.describe(),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from .. import devices
+from ..contract import module_name
 from . import cubin, expect, ptx, sass
 from .capture import CompiledKernel
 from .occupancy import occupancy
@@ -106,7 +107,7 @@ def labelled(kernels: list[CompiledKernel], stem: str) -> list[Facts]:
     seen: dict[str, int] = {}
     facts = []
     for kernel in kernels:
-        short = re.sub(rf"kernel_file_{re.escape(stem)}", "", kernel.name.removeprefix("kernel_cutlass_"))
+        short = kernel.name.removeprefix("kernel_cutlass_").replace(module_name(stem), "")
         short = re.split(r"_tensor|_object_at", short)[0][:40].strip("_")
         seen[short] = seen.get(short, 0) + 1
         facts.append(Facts(kernel, short if seen[short] == 1 else f"{short}#{seen[short]}"))
@@ -126,6 +127,18 @@ def spill_notes(f: Facts) -> list[str]:
         f"{f.label} ({f.kernel.arch}) spills {f('spill_store_bytes')} bytes and reloads {f('spill_load_bytes')} per "
         "thread, "
         f"{f('registers')} registers: {places}"
+    ]
+
+
+def drain_notes(f: Facts) -> list[str]:
+    """A main loop that asks to keep one group of WGMMAs under way, and waits for all of them in each round."""
+    if not (f.sass and f.sass.drained_at):
+        return []
+    lines = ", ".join(f"{Path(file).name}:{line}" for file, line in f.sass.drained_at if file)
+    return [
+        f"{f.label} ({f.kernel.arch}) waits for every WGMMA in each round of a loop that keeps one group under way "
+        f"(WARPGROUP.DEPBAR.LE gsb0, 0x0 at {lines or 'no known line'}): no product overlaps the next. A "
+        "wait_group(0) in a branch of the loop does that; put it behind the loop (references/gemm.md)"
     ]
 
 

@@ -19,6 +19,8 @@ from pathlib import Path
 INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\b(.*)")
 REGISTER = re.compile(r"\bR(\d+)")
 JUMPS = ("BRA", "EXIT", "RET")
+LABEL, TARGET = re.compile(r"(\.L_\w+):"), re.compile(r"(\.L_\w+)")
+PRODUCTS = ("HGMMA", "QGMMA", "IGMMA")
 SECTION = re.compile(r"\.section\s+\.text\.([^,\s]+)")
 LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
 SPILL = '(*"SpillRefill"*)'
@@ -69,6 +71,7 @@ class Instructions:
     spill_store_bytes and spill_load_bytes are per thread and static, as ptxas -v counts them; None when local-memory
     instructions are there but this nvdisasm does not say which of them spill. spill_lines: {(file, line): bytes}.
     load_bytes_in_flight: of global loads into registers, the most that a thread has issued and not yet waited for.
+    drained_at: lines where an innermost loop of one group of WGMMAs, which keeps a group under way, waits for all.
     """
 
     mnemonics: Counter = field(default_factory=Counter)
@@ -76,6 +79,7 @@ class Instructions:
     spill_load_bytes: int | None = 0
     spill_lines: Counter = field(default_factory=Counter)
     load_bytes_in_flight: int = 0
+    drained_at: list[tuple[str, int]] = field(default_factory=list)
 
     def count(self, pattern: str) -> int:
         """Instructions whose mnemonic starts as ``pattern`` does and has all its modifiers: LDG.128, HGMMA, STL.
@@ -143,10 +147,14 @@ def disassemble(cubin: bytes, nvdisasm: Path | None = None) -> str | None:
 def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
     """Instructions of each kernel in nvdisasm's text. marks_spills: whether the nvdisasm that wrote it marks spills."""
     kernels, current, line, pending = {}, None, ("", 0), []
+    flows: dict[str, list[tuple]] = {}
     for row in text.splitlines():
         if section := SECTION.search(row):
             current, line = kernels.setdefault(section[1], Instructions()), ("", 0)
-            pending = []
+            pending, flow = [], flows.setdefault(section[1], [])
+        elif label := LABEL.match(row):
+            if current is not None:
+                flow.append(("label", label[1]))
         elif position := LINE.search(row):
             if "inlined at" not in row:
                 line = position[1], int(position[2])
@@ -154,6 +162,12 @@ def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
             predicate, mnemonic, rest = instruction.groups()
             current.mnemonics[mnemonic] += 1
             name, *modifiers = mnemonic.split(".")
+            if name in PRODUCTS:
+                flow.append(("group" if "gsb0" in rest else "product", None))
+            elif name == "BRA" and (target := TARGET.search(rest)):
+                flow.append(("branch", target[1]))
+            elif mnemonic.startswith("WARPGROUP.DEPBAR"):
+                flow.append(("drain" if rest.strip(" ;").endswith("0x0") else "wait", line))
             pending = _in_flight(pending, name, modifiers, rest, not predicate)
             current.load_bytes_in_flight = max(current.load_bytes_in_flight, sum(map(len, pending)) * 4)
             if name in LOCAL and SPILL in rest:
@@ -163,10 +177,25 @@ def parse(text: str, marks_spills: bool = True) -> dict[str, Instructions]:
                 else:
                     current.spill_load_bytes += size
                 current.spill_lines[line] += size
-    for kernel in kernels.values():
+    for name, kernel in kernels.items():
+        kernel.drained_at = _drained(flows[name])
         if kernel.local_instructions and not kernel.spill_lines and not marks_spills:
             kernel.spill_store_bytes = kernel.spill_load_bytes = None
     return kernels
+
+
+def _drained(flow: list[tuple]) -> list[tuple[str, int]]:
+    """Instructions.drained_at. Attention has two groups a round, and may have to wait for both."""
+    labels = {what: at for at, (kind, what) in enumerate(flow) if kind == "label"}
+    branches = [(labels.get(what, at), at) for at, (kind, what) in enumerate(flow) if kind == "branch"]
+    loops = [flow[first:last] for first, last in branches if first < last]
+    loops = [loop for loop in loops if any(kind == "group" for kind, _ in loop)]
+    found = []
+    for loop in loops:
+        kinds = [kind for kind, _ in loop]
+        if kinds.count("group") == 1 and "wait" in kinds and len(loop) == min(map(len, loops)):
+            found += [line for kind, line in loop if kind == "drain"]
+    return list(dict.fromkeys(found))
 
 
 def _in_flight(pending: list[range], name: str, modifiers: list[str], rest: str, always: bool) -> list[range]:

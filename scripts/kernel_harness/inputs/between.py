@@ -44,11 +44,14 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
 
 
 def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
-    """The same of sizes that lack what all of the cases' have in common: one less than the largest, where these have a
-    divisor or are powers of two, and sizes of one case beside those of the first where that breaks an order. A kernel
-    may rely on either; its author should know that it does."""
+    """The same of sizes that lack what all of the cases' have in common: two that are equal in some case the other way
+    round, where one is never above the other; one less than the largest, where these have a divisor or are powers of
+    two; twice the largest; and sizes of one case beside those of the first where that breaks an order. A kernel may
+    rely on any of it; its author should know that it does."""
     tied, orders = _tied(cases), _orders(cases)
-    found = [row for row in _resized(cases, tied, _indivisible_size) if _keeps(orders, row[1])]
+    found = _swapped(cases, orders)[:1]
+    for choose in (_indivisible_size, _twice_the_largest):
+        found += [row for row in _resized(cases, tied, choose) if _keeps(orders, row[1])]
     return found + [row for row in _crossed(cases, tied) if not _keeps(orders, row[1])]
 
 
@@ -95,6 +98,19 @@ def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]])
     return [row for _, row in sorted(found, key=operator.itemgetter(0))][:CROSSED]
 
 
+def _swapped(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]]) -> list[tuple]:
+    """Two sizes that are equal in some case, as queries and keys are, in a case where one is smaller."""
+    found, numbers = [], [_numbers(case) for case in cases]
+    for low, high in orders:
+        pairs = [(case.get(low), case.get(high)) for case in numbers]
+        at = next((i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and 0 < a < b), None)
+        if at is not None and any(a == b and a >= SMALL for a, b in pairs if a is not None):
+            smaller, larger = pairs[at]
+            new = _with(_with(cases[at], [low], larger), [high], smaller)
+            found.append((f"{_named([low], larger)}, {_named([high], smaller)}", new, cases[at]))
+    return found
+
+
 def _far(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:
     """Offsets, which are negative in some case, half of the case's largest size away, in both directions."""
     found = []
@@ -136,6 +152,13 @@ def _indivisible_size(sizes: set[int]) -> int | None:
         return None
     is_alike = math.gcd(*sizes) > 1 or all(size & (size - 1) == 0 for size in sizes)
     return max(sizes) - 1 if is_alike and max(sizes) - 1 not in sizes else None
+
+
+def _twice_the_largest(sizes: set[int]) -> int | None:
+    """Odd where one of them is: more of what all of them may fill, a tile or a CTA."""
+    if min(sizes) <= 0 or len(sizes) < 2:
+        return None
+    return 2 * max(sizes) + any(size % 2 for size in sizes)
 
 
 def _middle_size(sizes: set[int]) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from contextlib import suppress
 
+from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import shrinking
@@ -29,7 +30,7 @@ def nbytes(file: KernelFile, cases: list[str]) -> dict:
 def shrink(file: KernelFile, case: str, limit: int, kept: list[str]) -> dict:
     """Add a smaller version of a case, whose inputs take at most ``limit`` bytes (shrinking.py): its name and sizes."""
     given = file.cases[case]
-    before = {**_default_sizes(file), **given}
+    before = {**default_sizes(file), **given}
     after = shrinking.shrink(before, lambda keywords: _bytes_with(file, keywords), limit, kept)
     if after is None:
         return {"failed": "halving the integers of its arguments does not make its inputs small enough"}
@@ -40,10 +41,20 @@ def shrink(file: KernelFile, case: str, limit: int, kept: list[str]) -> dict:
     return {"name": name, "changed": changed, "changes": shrinking.changes(before, after)}
 
 
+def resize(file: KernelFile, case: str, changes: dict) -> dict:
+    """Add a case of TEST_CASES or BENCH_CASES with other sizes: its name, and the sizes as a sentence tells them."""
+    given = {**file.bench_cases, **file.cases}[case]
+    before = {**default_sizes(file), **given}
+    changes = {name: type(before[name])(value) for name, value in changes.items()}  # a tuple came as a list
+    name = f"{case}, shrunk"
+    file.cases[name] = {**given, **changes}
+    return {"name": name, "changes": shrinking.changes(before, {**before, **changes})}
+
+
 def add_between(file: KernelFile, limit: int) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
     groups of the same size beside different others; of sizes that lack what theirs have in common under "unlike"."""
-    given = [{**_default_sizes(file), **case} for case in file.cases.values()]
+    given = [{**default_sizes(file), **case} for case in file.cases.values()]
     found = {"unlike": unlike(given), "groups": between(given, constants(read_source(file.path)[1]))}
     return {kind: _added(file, given, rows, limit) for kind, rows in found.items()}
 
@@ -66,14 +77,14 @@ def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int) -
     return list(groups.values())
 
 
-def add_unset(file: KernelFile, limit: int) -> dict:
-    """Add cases with keywords of get_inputs that no case sets (unset.py), of at most ``limit`` bytes: their names, in
-    groups for one keyword or pair. What else they say is said by the first case that is small enough."""
-    groups = []
-    for choices in unset(_defaults(file), list(file.cases.values())):
+def add_unset(file: KernelFile, cases: list[str], limit: int) -> dict:
+    """Add cases with keywords of get_inputs that none of ``cases`` sets (unset.py), of at most ``limit`` bytes: their
+    names, in groups for one keyword or pair. What else they say is said by the first of these that is small enough."""
+    groups, given = [], [file.cases[name] for name in cases]
+    for choices in unset(_defaults(file), given):
         names = []
         for chosen in choices:
-            for case in list(file.cases.values()):
+            for case in given:
                 with suppress(Exception):  # whatever get_inputs raises: it does not take the value
                     if _bytes_with(file, case) <= limit and _bytes_with(file, {**case, **chosen}) <= limit:
                         names.append(", ".join(f"{k}={v}" for k, v in chosen.items()) + ", which no case sets")
@@ -97,9 +108,10 @@ def with_integers(file: KernelFile, cases: list[str], limit: int) -> dict:
     found = []
     for case in cases:
         with suppress(Exception):  # whatever get_inputs raises: the case's own trials will say so
-            tensors = list(leaves(file.get_inputs(**file.cases[case]), all_tensors=True))
-            has_integers = any(not (t.dtype.is_floating_point or t.dtype.is_complex) for t in tensors)
-            if has_integers and sum(t.untyped_storage().nbytes() for t in tensors) <= limit:
+            inputs = file.get_inputs(**file.cases[case])
+            dtypes = {tensor.dtype for tensor in leaves(inputs, all_tensors=True)}
+            has_integers = any(not (dtype.is_floating_point or dtype.is_complex) for dtype in dtypes)
+            if has_integers and values.reached_bytes(inputs) <= limit:
                 found.append(case)
     return {"cases": found}
 
@@ -113,13 +125,16 @@ def _defaults(file: KernelFile) -> dict:
     return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
-def _default_sizes(file: KernelFile) -> dict:
+def default_sizes(file: KernelFile) -> dict:
+    """The keywords of get_inputs that have integers, tuples or lists as defaults, with those."""
     return {name: value for name, value in _defaults(file).items() if isinstance(value, (int, tuple, list))}
 
 
 def _bytes_with(file: KernelFile, keywords: dict) -> int:
-    storages = [t.untyped_storage() for t in leaves(file.get_inputs(**keywords), all_tensors=True)]
-    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+    return values.reached_bytes(file.get_inputs(**keywords))
 
 
-QUESTIONS = {function.__name__: function for function in (nbytes, shrink, add_between, add_unset, modes, with_integers)}
+QUESTIONS = {
+    function.__name__: function
+    for function in (nbytes, shrink, resize, add_between, add_unset, modes, with_integers)
+}

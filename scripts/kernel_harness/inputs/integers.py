@@ -7,13 +7,15 @@ the reference takes the values and the error is one that arithmetic makes (``is_
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import torch
 
 from .structured import CODES
 
 DATA = 64  # elements; fewer are parameters
+MOST_LENGTHS = 4096  # more integers are no lengths or offsets
 WIDE = {torch.int32: 2**30, torch.int64: 2**40}  # values up to there: sums in int64 pass 32 bits
 WIDEST = 2**62  # the sum of all
 MIDDLE = 2**15  # products are exact in int32, not in float32
@@ -36,6 +38,13 @@ def whole_width(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | N
         info, drawn = torch.iinfo(x.dtype), {"generator": generator, "device": x.device}
         return torch.randint(info.min, info.max + 1, x.shape, **drawn).to(x.dtype)
     return _times(x, WIDE[x.dtype]) if x.dtype in WIDE else None
+
+
+def stretched(x: torch.Tensor) -> Callable | None:
+    """A change that multiplies narrow data by one number, so that they fill their type in the order of before."""
+    most = int(x.to(torch.int64).abs().max()) if x.dtype in NARROW and is_data(x) else 0
+    factor = torch.iinfo(x.dtype).max // most if most > 0 else 1
+    return (lambda t, _: (t.to(torch.int64) * factor).to(t.dtype)) if factor > 1 else None
 
 
 def widest(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -70,6 +79,13 @@ def one_each(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None
         return None
     places = torch.randint(columns, (*x.shape[:-1], 1), generator=generator, device=x.device)
     return torch.zeros_like(x).scatter(-1, places, True)
+
+
+def elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """As many True in each row of a mask, at random places."""
+    if x.dtype is not torch.bool or x.dim() == 0 or x.shape[-1] < 4:
+        return None
+    return x.gather(-1, torch.rand(x.shape, generator=generator, device=x.device).argsort(-1))
 
 
 def put(value: int):
@@ -108,7 +124,7 @@ def put_run(value: int):
 
 def cut_elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Offsets from 0 on get other places between the first and the last, in order."""
-    if not _are_offsets(x):
+    if not are_offsets(x):
         return None
     cuts = torch.randint(0, int(x[-1]) + 1, (len(x) - 2,), generator=generator, device=x.device).sort().values
     return torch.cat([x[:1], cuts.to(x.dtype), x[-1:]])
@@ -117,7 +133,7 @@ def cut_elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor |
 def emptied(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Offsets of segments of which none is empty: some, one at least, give all they have to the next, where that makes
     none longer than the longest. The offsets left are those that were there: what they are multiples of stays."""
-    lengths = x.diff() if _are_offsets(x) else torch.zeros(0)
+    lengths = x.diff() if are_offsets(x) else torch.zeros(0)
     if len(lengths) < 2 or not bool((lengths > 0).all()):
         return None
     new, longest = x.clone(), int(lengths.max())
@@ -130,33 +146,57 @@ def emptied(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 
 def gathered(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Offsets of segments: one gets all but an element of each of the others; those that are empty stay so."""
-    lengths = x.diff() if _are_offsets(x) else torch.zeros(0)
+    """Offsets of segments: one gets all but an element of each of the others, or a tile where all are whole tiles;
+    those that are empty stay so."""
+    lengths = x.diff() if are_offsets(x) else torch.zeros(0)
     filled = torch.nonzero(lengths).flatten()
     if len(filled) < 2:
         return None
-    new = lengths.clamp(max=1)
+    step = math.gcd(*lengths.tolist())
+    new = lengths.clamp(max=step if step % 8 == 0 else 1)
     chosen = filled[torch.randint(len(filled), (), generator=generator, device=x.device)]
     new[chosen] += lengths.sum() - new.sum()
     return torch.cat([x[:1], new.cumsum(0).to(x.dtype)])
 
 
+def common_multiple(x: torch.Tensor) -> int:
+    """Of what all positive ones of at least three values, none of them negative, are multiples: 4 or more, else 0."""
+    if x.dtype not in WIDE or x.numel() < 3 or int(x.min()) < 0:
+        return 0
+    positive = x[x > 0]
+    step = math.gcd(*positive.tolist()) if 3 <= len(positive) <= MOST_LENGTHS else 0
+    return step if step >= 4 and int(positive.max()) > step else 0
+
+
+def off_multiples(step: int):
+    """A change that makes positive integers smaller, by so few that a page or tile stays begun; the last of offsets
+    stays."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        less = torch.randint(1, min(step, 4), x.shape, generator=generator, device=x.device).to(x.dtype)
+        if are_offsets(x):
+            less[-1] = 0
+        return torch.where(x > 0, x - less, x)
+
+    return change
+
+
 def longest_segment(x: torch.Tensor) -> int:
     """0 where these are no offsets."""
-    return int(x.diff().max()) if _are_offsets(x) else 0
+    return int(x.diff().max()) if are_offsets(x) else 0
 
 
 def are_told_by(offsets: torch.Tensor, other: torch.Tensor) -> bool:
     """Does another tensor say the same: the lengths, the starts or ends, the segment of each element, other offsets?"""
-    if not _are_offsets(offsets) or other.dim() != 1:
+    if not are_offsets(offsets) or other.dim() != 1:
         return False
     lengths = offsets.diff()
     owners = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
     known = (lengths, offsets[1:], offsets[:-1], owners)
-    return _are_offsets(other) or any(len(other) == len(t) and torch.equal(other.long(), t.long()) for t in known)
+    return are_offsets(other) or any(len(other) == len(t) and torch.equal(other.long(), t.long()) for t in known)
 
 
-def _are_offsets(x: torch.Tensor) -> bool:
+def are_offsets(x: torch.Tensor) -> bool:
     return x.dim() == 1 and len(x) > 2 and int(x[0]) == 0 and int(x[-1]) > 0 and bool((x.diff() >= 0).all())
 
 
@@ -214,6 +254,11 @@ def crowded(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Three quarters of the elements take the value of one of them."""
     place = torch.randint(x.numel(), (), generator=generator, device=x.device)
     return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.75, x.flatten()[place], x)
+
+
+def uniform(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """All elements take the value of one of them, as in an image without anything in it."""
+    return x.flatten()[torch.randint(x.numel(), (), generator=generator, device=x.device)].expand(x.shape).clone()
 
 
 def repeated(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

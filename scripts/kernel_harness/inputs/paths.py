@@ -42,11 +42,14 @@ def constants(tree: ast.Module) -> list[int]:
 
 def beyond(sizes: Collection[int], constants: Collection[int]) -> list[int]:
     """Sizes of the paths that ``sizes`` leave out, with the divisor of all of them and, where they all are, powers of
-    two: from ``constants``, the smallest first, those between which no size lies."""
+    two, from ``constants``, the smallest first, those between which no size lies. Before them the largest below the
+    smallest constant if no size lies there, and they have nothing in common: others may have a least size."""
     known = sorted(set(sizes))
     if len(known) < 2 or known[0] < 1:
         return []
     edges, found = sorted(set(constants)), []
+    if edges and known[0] >= edges[0] and math.gcd(*known) == 1:
+        found.append(edges[0] - 1)
     for edge, after in pairwise([*edges, math.inf]):
         if not any(edge < size <= after for size in known) and edge > known[0]:
             found += [_fitting(edge, known), _fitting(edge + 1, known)]

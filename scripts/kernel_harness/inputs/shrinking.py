@@ -48,6 +48,9 @@ def _smaller(value):
         largest = max(value)
         if largest > 1:
             yield largest, type(value)(_half(n) if 2 * n > largest else n for n in value)
+            for at, n in enumerate(value):  # where that is refused
+                if n > 1:
+                    yield n / 2, type(value)(_half(m) if i == at else m for i, m in enumerate(value))
         if len(value) >= MANY:
             yield largest - 1, value[: len(value) // 2]
 

@@ -189,7 +189,7 @@ def _distinct_places(x: torch.Tensor, count: int, generator: torch.Generator) ->
 
     NaN and infinities stay where get_inputs put them: they mark what must not be read, or mask it.
     """
-    if x.numel() <= PART_ELEMENTS:
+    if x.numel() <= 8 * count:
         places = torch.randperm(x.numel(), generator=generator, device=x.device)[:count]
     else:
         places = torch.randint(x.numel(), (4 * count,), generator=generator, device=x.device).unique()
@@ -326,13 +326,16 @@ def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     return cast(wide, x.dtype)
 
 
-def around(times: float):
+def around(times: float, least_bytes: int = 4):
     """A change that moves data to around so many times their spread, below zero if some are: a maximum that starts from
-    zero shows at 8. Farther off sound expansions as |x|^2 - 2xy + |y|^2 fail, too, unless no answer changes there."""
+    zero shows at 8. Farther off sound expansions as |x|^2 - 2xy + |y|^2 fail, too, unless no answer changes there.
+
+    least_bytes: of a value; smaller types stay.
+    """
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         is_finite = all(bool(torch.isfinite(part).all()) for part in _wide_parts(x))
-        if x.dtype.itemsize < 4 or x.numel() < DATA or not is_finite:
+        if x.dtype.itemsize < least_bytes or x.numel() < DATA or not is_finite:
             return None
         wide = x.to(torch.float64)
         return cast(wide + times * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)

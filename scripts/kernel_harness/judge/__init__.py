@@ -5,7 +5,7 @@
     trials                   of one case; value_trials, hostile_trials, rule_breakers, device_trials, derived_trials,
                              shrunk_trials
     judgement, file_checks   one result, and what is asked once a file
-    findings, outcome        what was found, in order of rank
+    findings, outcome, told  what was found, in order of rank, and how it is told
     second_look, sanitize    beside a GPU: the simulator; compute-sanitizer
     unjudged_code            without one: what large cases launch and no simulated one does
 """

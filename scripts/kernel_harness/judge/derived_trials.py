@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from contextlib import suppress
+from functools import partial
 
 from ..comparison.structure import finite
 from ..contract import ContractError
-from ..processes.worker import Worker, WorkerError
+from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
 from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 3
+MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 6
 MOST_CASES = 6  # that get other integers
+MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
 QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
 INTEGER_SECONDS = 20.0  # after which no further case gets other integers
@@ -27,28 +30,39 @@ def run(judge) -> None:
     may fit whatever comes later in the order of the file. Where the cases show several sizes of an argument: is it
     right, or does it refuse, between them?
 
-    A kernel that raises, or whose process ends, has not given a wrong answer.
+    A kernel that raises, or whose process ends, has not given a wrong answer. In another order of the file's own cases
+    it has failed.
     """
     if judge.outcome.findings:
         return
     cases = [] if judge.settings.simulate else _backwards(judge)
     sizes = judge.ask_oracle("add_between", limit=INPUT_BYTES)
-    keywords = judge.ask_oracle("add_unset", limit=INPUT_BYTES)["groups"][:MOST_KEYWORDS]
+    declared = judge.declared["cases"]
+    keywords = judge.ask_oracle("add_unset", cases=declared, limit=INPUT_BYTES)["groups"][:MOST_KEYWORDS]
     further = {"sizes-between": sizes["groups"][:MOST_SIZES], "unset-keyword": keywords,
                "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
-    others = [case for case in judge.declared["cases"] if case != judge.planned[0]]  # that one meets every trial
+    others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
     integers = judge.ask_oracle("with_integers", cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
-    if cases or integers or any(further.values()):
+    jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
+    jobs += [partial(_judge_first, judge, names, check) for check, groups in further.items() for names in groups]
+    jobs += [partial(_judge_integers, judge, integers)] if integers else []
+    for _ in range(MOST_PROCESSES if jobs else 0):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
-            for name in cases:
-                _DerivedTrial(judge, name, thorough=False).is_judged(other, "case-order")
-            for check, groups in further.items():
-                for names in groups:
-                    any(_DerivedTrial(judge, name, thorough=False).is_judged(other, check) for name in names)
-            until = time.monotonic() + INTEGER_SECONDS
-            for name in integers:
-                if time.monotonic() < until:
-                    _DerivedTrial(judge, name, thorough=False).judge_integers(other)
+            while jobs:
+                jobs.pop(0)(other)
+            return
+
+
+def _judge_first(judge, names: list[str], check: str, other: Worker) -> None:
+    """The first of the cases ``names`` that the reference takes."""
+    any(_DerivedTrial(judge, name, thorough=False).is_judged(other, check) for name in names)
+
+
+def _judge_integers(judge, names: list[str], other: Worker) -> None:
+    until = time.monotonic() + INTEGER_SECONDS
+    for name in names:
+        if time.monotonic() < until:
+            _DerivedTrial(judge, name, thorough=False).judge_integers(other)
 
 
 def _backwards(judge) -> list[str]:
@@ -78,20 +92,45 @@ class _DerivedTrial(CaseTrials):
         first = self._begin()
         if first is None or not finite(self.base):
             return False
-        expected = self.base
-        reply = self._ask_other(other, self._working_copy(first).bundle, "a", poison="nan")
-        is_advice = check == "unlike-sizes" and not self.judge.paranoid
-        if reply is None:
-            if check != "unlike-sizes":
-                self.outcome.note(f"[{self.case}] kernel_fn gives no result: {self.error[:160]}")
-        elif self._failed_quietly(reply, expected):
-            seen = f"{self._worst(reply, expected)}."
-            if is_advice:
-                self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
-            else:
-                self.outcome.add(check, seen, self.case)
+        for call in ("", " in the second call"):  # which may meet what the first one left
+            try:
+                reply = self._ask_other(other, self._working_copy(first).bundle, "a", poison="nan")
+            except WorkerError as error:
+                is_its_own = isinstance(error, WorkerDied) and error.returncode != -signal.SIGKILL
+                self._fail(check, f"its process is lost: {error}", is_its_own)
+                raise
+            if reply is None:
+                if check != "unlike-sizes":
+                    self._fail(check, self.error[:160], "memory" not in self.error)
+                break
+            if seen := self._wrong(reply):
+                self._tell(check, f"{seen}{call}.")
+                break
+            if reply["facts"]["host_seconds"] > QUICK_SECONDS:
+                break
         self.judge.remove_files()
         return True
+
+    def _wrong(self, reply: dict) -> str:
+        """What is wrong with the result, or with the launches that gave it."""
+        if self._failed_quietly(reply, self.base):
+            return self._worst(reply, self.base)
+        simulated = reply["facts"]["simulated"]
+        return f"the simulator saw: {simulated['findings'][0]}" if simulated and simulated["findings"] else ""
+
+    def _tell(self, check: str, seen: str) -> None:
+        if check == "unlike-sizes" and not self.judge.paranoid:
+            self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
+        else:
+            self.outcome.add(check, seen, self.case)
+
+    def _fail(self, check: str, seen: str, is_its_own: bool) -> None:
+        """No result. is_its_own: for no lack of memory or time."""
+        if check == "case-order" and is_its_own:
+            order = "Called with the last cases first, in a new process, kernel_fn gives no result"
+            self.outcome.add("crash", f"{order}: {seen}. It depends on the calls before.", self.case)
+        else:
+            self.outcome.note(f"[{self.case}] kernel_fn gives no result: {seen}")
 
     def judge_integers(self, other: Worker) -> None:
         """Segments that are empty or hold nearly all, integers near the top of their type: in the case that meets every

@@ -47,7 +47,8 @@ class DeviceTrials(ValueTrials):
         return min(torch.cuda.mem_get_info()[0], shutil.disk_usage(self.judge.folder).free)
 
     def _is_called_once(self, first: Bundle) -> bool:
-        return first.size > ONE_CALL_BYTES["cuda" if self.on_gpu else "cpu"]
+        """Is a BENCH_CASE so large, with what comes of it, that its first call is judged and no other?"""
+        return first.size + sum(self.output_nbytes) > ONE_CALL_BYTES["cuda" if self.on_gpu else "cpu"]
 
     def _streams(self, first: Bundle) -> None:
         for kind, label in (("side", "on a side stream"), ("slow", "behind a slow producer on a side stream")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..api import compile_errors
 from ..verdict import ExitCode
 
 WRONG, CHEAT, CONTRACT = ExitCode.WRONG_RESULT, ExitCode.CHEATING, ExitCode.CONTRACT
@@ -75,7 +76,11 @@ EXPLANATIONS = {
         "{seen} No verdict stands on a file that changes: if you edited it meanwhile, run again, and verify a copy "
         "while you go on; a kernel must not write to its own file.",
     ),
-    "files": (CHEAT, "{seen} A kernel file must not change files that the verdict rests on."),
+    "files": (
+        CHEAT,
+        "{seen} A kernel file must not change files that the verdict rests on. If an editor or an update did it "
+        "meanwhile, run this again.",
+    ),
     "state": (CHEAT, "{seen} Restore global settings before kernel_fn returns (use torch's context managers)."),
     "forged-channel": (CHEAT, "{seen} Only the harness writes results; print to stdout or stderr instead."),
     "exit": (CHEAT, "{seen} kernel_fn must return; an exit with code 0 looks like an attempt to end the check."),
@@ -103,8 +108,8 @@ EXPLANATIONS = {
     ),
     "cta-order": (
         WRONG,
-        "With the CTAs in the opposite order the result is wrong: {seen} Which of them comes first at an atomic is "
-        "left open: let the order follow from blockIdx.",
+        "With the CTAs in the opposite order the result is wrong: {seen} Which of them comes first, also at an atomic, "
+        "is left open: let no CTA rely on what another stored, and the order follow from blockIdx.",
     ),
     "sizes-between": (
         WRONG,
@@ -161,7 +166,6 @@ EXPLANATIONS = {
         "{seen} It accepts get_inputs' own values only, so nothing shows that it computes from them. If others break a "
         "promise, let reference_fn raise ValueError for them, too: other draws of get_inputs take their place then.",
     ),
-    "loose-tolerance": (UNDECIDED, "{seen} Pass --rtol and --atol yourself if you accept that."),
     "unstable-reference": (
         CONTRACT,
         "{seen} reference_fn must compute the same function in every precision: it is the yardstick. What .to(x.dtype) "
@@ -173,4 +177,5 @@ EXPLANATIONS = {
 
 def finding(check: str, seen: str, case: str = "", code: ExitCode | None = None) -> Finding:
     verdict, text = EXPLANATIONS[check]
-    return Finding(verdict if code is None else code, check, text.replace("{seen}", seen), case)
+    text = text.replace("{seen}", compile_errors.plain(seen))
+    return Finding(verdict if code is None else code, check, text, case)

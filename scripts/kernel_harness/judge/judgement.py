@@ -30,7 +30,7 @@ from ..values import Bundle
 from .outcome import Stop
 
 NULL_LIMIT_ELEMENTS = 1 << 22
-GPU_COMPARE_ELEMENTS = 1 << 20
+GPU_COMPARE_ELEMENTS = 1 << 16
 TELLING_INTEGERS = 8
 FLOAT64_ROUNDING = 2.0**-53
 FEW_WRONG, SHARE_TIPPED = 2, 1e-3  # elements that a rounding of the reference may have decided

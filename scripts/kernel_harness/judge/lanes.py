@@ -69,10 +69,11 @@ class Lanes:
     def _run(self, side, calls_each: bool) -> None:
         try:
             side.load()
-            self.first.knows_refused.wait()
-            side.refused = self.first.refused
+            side.planned = self.first.planned
             if calls_each:
                 self._call_each(side)
+            self.first.knows_refused.wait()
+            side.refused = self.first.refused
             side.put_off = self.put_off
             self._work_off(side)
             if side.loaded:  # others may have been faster

@@ -13,8 +13,9 @@ from .findings import Finding, finding
 
 @dataclass(frozen=True)
 class Settings:
-    """What to verify and how hard. simulate: None, or arguments of simulation.contexts. without: names of checks whose
-    findings are dropped (only tests use it)."""
+    """What to verify and how hard. simulate: None, or arguments of simulation.contexts. resized: cases that are judged
+    in place of all others, with these keywords changed. without: names of checks whose findings are dropped (only tests
+    use it)."""
 
     kernel: Path
     reference: Path | None = None
@@ -25,6 +26,7 @@ class Settings:
     atol: float | None = None
     timeout: float = 120.0
     simulate: dict | None = None
+    resized: dict[str, dict] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 import torch
 
 from .. import values
-from ..comparison.structure import same_outputs
+from ..comparison import structure
+from ..comparison.structure import floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import integers, structured, thresholds, variations
+from ..inputs import alike, integers, structured, thresholds, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
 from .file_checks import FileChecks
 
 MOST_SCALARS = 8
+LAID_OUT_BYTES = 2**26  # of inputs that are laid out anew, on the CPU
 EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
 
@@ -29,6 +31,8 @@ class RuleBreaker:
     named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
     openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
     zeros: only where the reference answers zeros, which it takes care to do.
+    advice: a wrong result is told, and counts at paranoid: the rule is one that callers may know. known: they do, most
+    likely, so that a result that stays is no more than wrong.
     twin: inputs for which the result may not be right instead; instead: what these are.
     """
 
@@ -43,6 +47,8 @@ class RuleBreaker:
     named: bool = False
     openly: bool = False
     zeros: bool = False
+    advice: bool = False
+    known: bool = False
     twin: Bundle | None = None
     instead: str = ""
 
@@ -69,6 +75,9 @@ class RuleBreakers(FileChecks):
         found += self._other_fixed_integers(first)
         found += self._rule_keepers(first)
         found += self._other_labels(first)
+        devices = {span.device for span in first.spans}  # several: a 0-d tensor is on the CPU
+        if first.size <= LAID_OUT_BYTES and len(devices) == 1:
+            found += self._unlike(first) + self._strided(first)
         for index in range(len(first.tree["items"])):
             new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
             if moved:
@@ -143,6 +152,11 @@ class RuleBreakers(FileChecks):
             if moved and self._moves(new):
                 found.append(RuleBreaker("ignored-argument", f"{what} in input {index}", new, **says))
 
+        def crowd(index: int) -> None:
+            add(integers.crowded, "most integers alike", index, decides=True)
+            if not floats(self.base["native"]):  # sums of one value round alike, and further than those of several
+                add(integers.uniform, "all integers alike", index, decides=True)
+
         for index, x in whole.items():
             if x.dim() > 1 and bool((x == 1).all()):
                 add(variations.scramble, "zeros among the ones", index, decides=True)
@@ -164,16 +178,17 @@ class RuleBreakers(FileChecks):
                 says = {"twin": twin[0], "instead": "the first of them for all"}
                 found.append(RuleBreaker("ignored-argument", what, new, **says))
             if max(counts, default=0) < integers.most_alike(x):  # else it may be how many of a kind there are
-                add(integers.crowded, "most integers alike", index, decides=True)
+                crowd(index)
             for size in (s for s in sizes if integers.is_wider(s - 1, x)):
                 past = self._varied(first, integers.put_one(size), {index}, "index")[0]
                 if not self._moves(past):  # that many it indexes, and no more
                     add(integers.put_one(size - 1), f"{size - 1}", index, decides=True)
         for index, x in tensors.items():
             if x.dtype is torch.bool:
+                add(integers.elsewhere, "as many True at other places of each row", index)
                 add(integers.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
             elif x.dtype in integers.NARROW and x.dim() and integers.is_data(x):
-                add(integers.crowded, "most integers alike", index, decides=True)
+                crowd(index)
             elif x.dtype.is_floating_point:
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
                 for kinds in ("float", "ruled"):
@@ -198,6 +213,45 @@ class RuleBreakers(FileChecks):
                     says = {"twin": unnamed, "instead": f"{old} for input {at}"}
                     found.append(RuleBreaker("ignored-argument", what, named, **says))
         return found
+
+    def _unlike(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers that are no multiples, where all of get_inputs' are; slices that differ, where it expands one."""
+        mapping, found = values.Mapping(first, writable=False), []
+        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        for index, x in enumerate(items):
+            if not isinstance(x, torch.Tensor):
+                continue
+            if step := integers.common_multiple(x):
+                new, moved = self._varied(first, integers.off_multiples(step), {index}, "index")
+                if moved and self._moves(new):
+                    what = f"integers in input {index} that are no multiples of {step}, as all of get_inputs' are,"
+                    known = integers.are_offsets(x)  # aligned for tiles that find their segment by them
+                    found.append(RuleBreaker("ignored-argument", what, new, advice=True, known=known))
+            elif x.dtype.is_floating_point and x.dtype.itemsize > 1 and alike.is_expanded(x):
+                apart = [*items[:index], alike.apart(x, self.judge.next_seed()), *items[index + 1 :]]
+                new = self._laid_out(apart, first)
+                if self._moves(new):
+                    what = f"a tensor whose slices differ for input {index}, where get_inputs expands one slice,"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+        return found
+
+    def _strided(self, first: Bundle) -> list[RuleBreaker]:
+        """The same values in memory whose columns lie together, where all of get_inputs' tensors are contiguous."""
+        mapping = values.Mapping(first, writable=False)
+        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        plain = [x for x in items if isinstance(x, torch.Tensor)]
+        if not all(x.is_contiguous() for x in plain):
+            return []
+        turned = [alike.turned(x) if isinstance(x, torch.Tensor) else x for x in items]
+        if all(one is other for one, other in zip(items, turned, strict=True)):
+            return []
+        what = "matrices whose columns lie together in memory, the values as before,"
+        return [RuleBreaker("ignored-argument", what, self._laid_out(turned, first), advice=True, known=True)]
+
+    def _laid_out(self, items: list, first: Bundle) -> Bundle:
+        """Inputs of another layout, on the device of the first ones."""
+        new = values.save(items, self.judge.new_file("laid-out"))
+        return replace(new, spans=tuple(replace(span, device=first.spans[0].device) for span in new.spans))
 
     def _moves(self, bundle: Bundle) -> bool:
         """Does the reference take these inputs, and answer something else than on the first ones?"""
@@ -224,6 +278,24 @@ class RuleBreakers(FileChecks):
                 fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
                 codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
+        return found + self._stretched(first)
+
+    def _stretched(self, first: Bundle) -> list[RuleBreaker]:
+        """Narrow integers of which the reference chooses some (a maximum, a median) and computes with none: where
+        they fill their type, in the order of before, it chooses the same ones. They are no codes or indices then."""
+        mapping, found = values.Mapping(first, writable=False), []
+        given = [(i, node) for i, node in enumerate(first.tree["items"]) if node["kind"] == "tensor"]
+        for index, x in ((i, values.rebuild(node, mapping.bytes_of)) for i, node in given):
+            if (change := integers.stretched(x)) is None:
+                continue
+            new, _ = self._varied(first, change, {index}, "index")
+            if self._moves(new):
+                now = structure.tensors(self._reference(new, "argument", golden=False)["native"])
+                before = structure.tensors(self.base["native"])
+                chosen = [change(t, None) if t.dtype == x.dtype else t for t in before]
+                if len(now) == len(before) and all(map(torch.equal, now, chosen)):
+                    what = f"integers of input {index} that fill their type, in the order of before,"
+                    found.append(RuleBreaker("replay", what, new, decides=True))
         return found
 
     def _other_integers(self, first: Bundle) -> list[RuleBreaker]:

@@ -30,7 +30,8 @@ sys.path.insert(0, sys.argv[1])
 import torch
 from kernel_harness.contract import load_kernel
 kernel = load_kernel(sys.argv[2])
-kernel.kernel_fn(*kernel.get_inputs(**kernel.cases[sys.argv[3]]))
+cases = {{**kernel.bench_cases, **kernel.cases}}
+kernel.kernel_fn(*kernel.get_inputs(**cases[sys.argv[3]]))
 used = torch.cuda.is_initialized()
 if used:
     torch.cuda.synchronize()

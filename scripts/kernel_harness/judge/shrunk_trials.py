@@ -3,6 +3,8 @@ than sizes (a dtype, a view) that no small one says: derived from them, and name
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..contract import ContractError
 from ..simulation import INPUT_BYTES
 from .trials import CaseTrials
@@ -22,6 +24,15 @@ class _ShrunkTrials(CaseTrials):
         if label == "first inputs" and str(reply.get("error", "")).startswith(REFUSALS):
             raise _Refused(reply["error"])
         super()._no_result(label, reply)
+
+
+def run_resized(judge) -> None:
+    """Simulate the cases that the settings resize."""
+    for case, changes in judge.settings.resized.items():
+        made = judge.ask_oracle("resize", case=case, changes=changes)
+        with suppress(_Refused, ContractError):  # by this GPU or the reference: the caller sees what was not judged
+            _ShrunkTrials(judge, made["name"], thorough=False).run()
+            _tell(judge, case, made)
 
 
 def run(judge) -> None:
@@ -60,7 +71,11 @@ def _simulate(judge, case: str) -> None:
             judge.remove_files()
             kept, refusal = kept if refusal else [[name] for name in made["changed"]], str(error)
         else:
-            judge.outcome.facts.setdefault("shrunk", {})[made["name"]] = made["changes"]
-            judge.outcome.note(f"[case {made['name']}] shrunk from {case}: {made['changes']}")
+            _tell(judge, case, made)
             return
     judge.outcome.note(f"[case {case}] no smaller version can be simulated: {refusal[:200]}")
+
+
+def _tell(judge, case: str, made: dict) -> None:
+    judge.outcome.facts.setdefault("shrunk", {})[made["name"]] = made["changes"]
+    judge.outcome.note(f"[case {made['name']}] shrunk from {case}: {made['changes'] or 'as small as it is'}")

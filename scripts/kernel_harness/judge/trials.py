@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def run_case(judge, case: str, thorough: bool = False, bench: bool = False) -> N
 class CaseTrials(DeviceTrials):
     """All trials of one case. thorough: also those that are worth making once a file."""
 
-    early: tuple[values.Mapping, Path] | None = None  # inputs and result of the call that the fresh process makes first
+    early: Sequence[tuple[values.Mapping, Path]] = ()  # inputs and results of the fresh process's first calls
 
     def run(self) -> None:
         judge = self.judge
@@ -105,7 +106,7 @@ class CaseTrials(DeviceTrials):
 
     def _early_files(self) -> list[str]:
         breakers = [file for breaker in self.rule_breakers for file in breaker.files]
-        return [*breakers, self.early[0].bundle.file, str(self.early[1])] if self.early else breakers
+        return breakers + [file for work, output in self.early for file in (work.bundle.file, str(output))]
 
     def _steps(self, first: Bundle, expected: dict, reply: dict, work: values.Mapping) -> list:
         """What this case goes through after its first call, in order."""
@@ -119,13 +120,15 @@ class CaseTrials(DeviceTrials):
         thorough = judge.full and self.thorough and not simulate and not large
         steps = [] if self.bench else [lambda: self._repeat(first, expected, reply)]
         steps.append(lambda: self._replay(first, work))
+        if thorough and not judge.mutates:
+            steps.append(lambda: self._worn(first, work))
         if thorough:  # what is caught in fewer calls needs no further process, unless it is there
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         if not simulate and not large and (self.thorough or (judge.full and not self.bench)):
             steps.append(lambda: self._many_calls(first))
         if judge.full and self.thorough and not large and not judge.mutates:
             steps.append(lambda: self._own_inputs(first))
-        if simulate and reply["facts"]["simulated"]["takes_turns"]:
+        if self._takes_turns(reply["facts"], thorough):
             steps.append(lambda: self._turned(first))
         seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])
         steps += [lambda seed=seed: self._another_seed(seed) for seed in seeds]
@@ -136,7 +139,7 @@ class CaseTrials(DeviceTrials):
         steps += [self._more_teeth] if self.thorough else []
         steps += [lambda: self._index_replay(first)] if thorough else []
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
-            steps.append(lambda: self._hostile(first))
+            steps += [judge.take_understudy, lambda: self._hostile(first)]
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._rare_draws(first)]
             steps += [lambda: self._single_elements(first), lambda: self._plain_memory(first)]
@@ -175,10 +178,11 @@ class CaseTrials(DeviceTrials):
             embed = index % 2 == 0
             label = "same values, views at an offset of a larger storage" if embed else "same values, fresh memory"
             # On a GPU the first call compiles and tunes; the trace and the census are of one that does neither.
-            # Starting the profiler takes three seconds: quick takes the census of the CUDA graph.
+            # Starting the profiler takes up to six seconds: quick takes the census of the CUDA graph.
             watch = self.on_gpu and index == 0
-            options = {"trace": watch, "count_kernels": watch and self.thorough and self.judge.full}
-            reply = self._call(label, work, "b", poison="large" if embed else "nan", embed=embed, **options)
+            counts = watch and self.thorough and self.judge.full and not self.early
+            how = {"poison": "large" if embed else "nan", "embed": embed, "trace": watch, "count_kernels": counts}
+            reply = self._call(label, work, "b", **how)
             self._judge_trial(label, reply, expected, first, work, decisive="offset-views" if embed else "race")
             if "bundle" not in reply:
                 return
@@ -194,16 +198,18 @@ class CaseTrials(DeviceTrials):
 
     def _start_others(self, first: Bundle) -> None:
         """The processes of _index_replay and _fresh_process import the file while other trials run; the latter's makes
-        its first call, which compiles."""
+        its first call, which compiles, and takes the census in its second."""
         self.rule_breakers = self._rule_breakers(first)
         while len(self.judge.spares) < 1 + bool(self.rule_breakers):
             self.judge.start_another(self.judge.interprets, fresh=not self.judge.spares)
         fresh = self.judge.spares[0]  # given out last
-        self.early = self._working_copy(first), self.judge.new_file("out")
-        self._ask_in_fresh_process(fresh, *self.early)
+        counts = self.on_gpu and "kernels" not in self.outcome.facts
+        self.early = [(self._working_copy(first), self.judge.new_file("out")) for _ in range(1 + counts)]
+        for index, (work, output) in enumerate(self.early):
+            self._ask_in_fresh_process(fresh, work, output, count_kernels=index > 0)
 
-    def _ask_in_fresh_process(self, process: Worker, work: values.Mapping, output: Path) -> None:
-        request = {"slot": "a", "output": str(output), "expected_nbytes": self.output_nbytes}
+    def _ask_in_fresh_process(self, process: Worker, work: values.Mapping, output: Path, **options) -> None:
+        request = {"slot": "a", "output": str(output), "expected_nbytes": self.output_nbytes, **options}
         process.send("call", bundle=work.bundle.to_json(), **request)
 
     def _replay(self, first: Bundle, work: values.Mapping) -> None:
@@ -259,16 +265,8 @@ class CaseTrials(DeviceTrials):
         if self.judge.full and self.thorough and not large and not self.judge.mutates:
             self._others_elsewhere(held)
 
-    def _explain_replay(
-        self,
-        label: str,
-        reply: dict,
-        new: Bundle,
-        expected: dict,
-        work: values.Mapping,
-        silent: bool = False,
-        how: str = WARPED,
-    ) -> None:
+    def _explain_replay(self, label: str, reply: dict, new: Bundle, expected: dict, work: values.Mapping,
+                        silent: bool = False, how: str = WARPED) -> None:
         """Wrong on new values in old memory: a cache (right in fresh memory), chance (right when asked again), or no
         function of the values at all?"""
         stale = self._is_previous(reply)
@@ -309,9 +307,8 @@ class CaseTrials(DeviceTrials):
                 self.case,
             )
 
-    def _only_replay(
-        self, label: str, reply: dict, expected: dict, new: Bundle, work: values.Mapping, silent: bool
-    ) -> None:
+    def _only_replay(self, label: str, reply: dict, expected: dict, new: Bundle, work: values.Mapping,
+                     silent: bool) -> None:
         if not self._failed_quietly(reply, expected):
             return
         if self._is_previous(reply):
@@ -377,7 +374,9 @@ class CaseTrials(DeviceTrials):
             unused.close()
         del judge.spares[1:]  # what is left was asked for its first call
         with judge.another_candidate(judge.interprets, fresh=True) as other:
-            trials = [("in a fresh process", *self.early, judge.ask_candidate_answer("call", self.case, other))]
+            labels = "in a fresh process", "in a fresh process, again"
+            answers = [judge.ask_candidate_answer("call", self.case, other) for _ in self.early]
+            trials = [(label, *sent, answer) for label, sent, answer in zip(labels, self.early, answers, strict=False)]
             busy = self._working_copy(first).bundle.to_json()
             judge.candidate.send("alternate", bundle=busy, other=busy, slot="c", outputs=[], count=10**6, seconds=0.3)
             self._ask_in_fresh_process(other, work, output)
@@ -390,6 +389,8 @@ class CaseTrials(DeviceTrials):
                 self._no_result(label, reply)
             self._take_result(reply, output, label)
             self._judge_trial(label, reply, expected, first, work, decisive="fresh-process")
+            if self.on_gpu:
+                self._census(reply["facts"])
 
 
 class OneCall(CaseTrials):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..cli import no_such_case
 from ..contract import ContractError, read_source
-from ..processes import bytecode, child, worker
+from ..processes import bytecode, child, freed_memory, worker
 from . import lanes, startup
 from .outcome import Outcome, Settings, Stop
 
@@ -26,14 +26,9 @@ CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
 MORE_CALLS_SECONDS = 0.5  # until when the loop of the first case goes on, at full and above
 REPEATS = {"quick": 1, "full": 3, "paranoid": 10}
 HOOKS = (
-    "the working folder",
-    "an interval timer",
-    "trace or profile function",
-    "import hooks of the file",
-    "CPU affinity or priority",
-    "a lowered recursion limit",
-    "environment variables",
-)
+    "the working folder", "an interval timer", "trace or profile function", "import hooks of the file",
+    "CPU affinity or priority", "a lowered recursion limit", "environment variables",
+)  # fmt: skip
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
 ROOMY_CORES = 8  # from here on the processes of several judges import at the same time and each loses little
@@ -47,6 +42,7 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
     if settings.reference:
         read_source(settings.reference)
     worker.adopt_orphans()
+    freed_memory.keep()
     outcome = Outcome(settings)
     progress = outcome.timed(progress)
     folder = Path(tempfile.mkdtemp(prefix="torch_", dir=startup.memory_folder()))
@@ -86,7 +82,7 @@ class Judge:
         self.knows_refused = threading.Event()
         self.planned: list[str] = []  # the cases in their order, to say how far it is
         self.teeth: dict[tuple[str, str], list[bool]] = {}  # (output, kernel that computes nothing): did it pass?
-        self.rehearsing = False  # the oracle owes the answer to `rehearse`
+        self.understudy: worker.Worker | None = None  # the oracle of hostile trials, which imports what they need
         self.spares: list[worker.Worker] = []  # further candidates that import the file meanwhile
         self.capturable = True  # until a case cannot be captured in a CUDA graph
         self.spoiled = False  # a failed capture: the candidate is fit for no further case
@@ -101,13 +97,16 @@ class Judge:
     def close(self) -> None:
         if self.lanes:
             self.lanes.abandon()
-        for process in (self.oracle, self.candidate, *self.spares):
+        for process in self._processes():
             process.close()
 
     def kill(self) -> None:
         """End the processes while another thread talks to them: it will see that they died, and close them."""
-        for process in (self.oracle, self.candidate, *self.spares):
+        for process in (p for p in self._processes() if p.alive):  # the number of a dead one may be another's by now
             worker.kill_tree(process.process.pid)
+
+    def _processes(self) -> list[worker.Worker]:
+        return [self.oracle, self.candidate, *self.spares, *filter(None, [self.understudy])]
 
     # --- the plan ---
 
@@ -125,6 +124,8 @@ class Judge:
         if on_gpu:
             device_trials.warm_up()
         cases = self.load()
+        if self.settings.resized:
+            return shrunk_trials.run_resized(self)
         thorough = self._thorough_case(cases)
         jobs = [partial(trials.run_case, case=name) for name in cases if name != thorough]
         self.planned = [thorough, *(name for name in cases if name != thorough)]
@@ -185,18 +186,15 @@ class Judge:
             raise no_such_case(unknown[0], self.settings.kernel, cases)
         chosen = list(self.settings.cases) or cases
         # What is timed must be right, too: BENCH_CASES that are not among the cases follow, as far as they are small.
-        self.bench = (
-            []
-            if self.settings.cases or not self.full or self.settings.simulate
-            else [name for name in declared["bench_cases"] if name not in cases]
-        )
+        is_asked = self.full and not self.settings.cases and not self.settings.simulate
+        self.bench = [name for name in declared["bench_cases"] if name not in cases] if is_asked else []
         return chosen
 
-    def _send_oracle_load(self) -> None:
+    def _send_oracle_load(self, process: worker.Worker | None = None) -> None:
         settings = self.settings
         reference = str(settings.reference.expanduser().absolute()) if settings.reference else None
         path = str(settings.kernel.expanduser().absolute())
-        self.oracle.send("load", path=path, reference=reference, simulate=settings.simulate)
+        (process or self.oracle).send("load", path=path, reference=reference, simulate=settings.simulate)
 
     def renew_oracle(self) -> None:
         """Another process for the reference: values of the judge's own made it fault on the device."""
@@ -226,9 +224,8 @@ class Judge:
         if "contract" in loaded:
             raise ContractError(loaded["contract"], loaded.get("detail", ""))
         self._tampering("while the file was imported", loaded)
-        modes = [
-            text for text in loaded["state"] if text.startswith(("dispatch modes", "function modes", "overridden"))
-        ]
+        lasting = ("dispatch modes", "function modes", "overridden")
+        modes = [text for text in loaded["state"] if text.startswith(lasting)]
         if modes:
             self.outcome.add("state", f"Importing the file left global state changed: {'; '.join(modes)}.")
         elif loaded["state"]:
@@ -266,14 +263,19 @@ class Judge:
     # --- talking to the workers ---
 
     def rehearse(self) -> None:
-        """Let the oracle import what hostile trials will need, while the candidate compiles."""
-        self.oracle.send("rehearse")
-        self.rehearsing = True
+        """Let another oracle import the file and what hostile trials will need, while other trials run."""
+        self.understudy = self._worker("oracle")
+        self._send_oracle_load(self.understudy)
+        self.understudy.send("rehearse")
+
+    def take_understudy(self) -> None:
+        if self.understudy:
+            self.oracle.close()
+            self.oracle, self.understudy = self.understudy, None
+            self.ask_oracle_answer("load")
+            self.ask_oracle_answer("rehearse")
 
     def ask_oracle(self, op: str, **arguments) -> dict:
-        if self.rehearsing:
-            self.rehearsing = False
-            self.ask_oracle_answer("rehearse")
         self.oracle.send(op, **arguments)
         return self.ask_oracle_answer(op)
 
@@ -282,9 +284,8 @@ class Judge:
         try:
             return self.oracle.receive(self.settings.timeout)
         except worker.WorkerTimeout as error:
-            self.outcome.add(
-                "timeout", f"{what} took longer than {self.settings.timeout:g} s and was killed." + _tail(error.log)
-            )
+            seen = f"{what} took longer than {self.settings.timeout:g} s and was killed."
+            self.outcome.add("timeout", seen + _tail(error.log))
         except worker.WorkerForged as error:
             self.outcome.add("forged-channel", f"During {what}, {error}.")
         except worker.WorkerDied as error:
@@ -304,19 +305,15 @@ class Judge:
         try:
             return asked.receive(self.settings.timeout)
         except worker.WorkerTimeout as error:
-            self.outcome.add(
-                "timeout",
-                f"{what} took longer than {self.settings.timeout:g} s; it and all its processes "
-                "were killed." + _tail(error.log),
-                case,
-            )
+            seen = f"{what} took longer than {self.settings.timeout:g} s; it and all its processes were killed."
+            self.outcome.add("timeout", seen + _tail(error.log), case)
         except worker.WorkerForged as error:
             self.outcome.add("forged-channel", f"During {what}, {error}.", case)
         except worker.WorkerDied as error:
             self._died(what, error, case)
         finally:
-            if asked.alerts:
-                self.outcome.add("sniffing", f"During {what} the file's own code {', '.join(asked.alerts[:4])}.", case)
+            if alerts := asked.heard():
+                self.outcome.add("sniffing", f"During {what} the file's own code {', '.join(alerts[:4])}.", case)
         raise Stop
 
     def start_another(self, interpret: bool, fresh: bool = False) -> worker.Worker:
@@ -352,7 +349,7 @@ class Judge:
     def remove_files(self, keep: Collection[str] = ()) -> None:
         """Tensor files of a finished trial; what is mapped stays readable, the folder's memory is given back."""
         for file in self.folder.iterdir():
-            if file.suffix != ".log" and str(file) not in keep:
+            if file.suffix != ".log" and str(file) not in keep and not file.is_dir():  # no folder is the judge's
                 file.unlink()
 
     def next_seed(self) -> int:
@@ -385,6 +382,8 @@ class Judge:
         if simulated and simulated["findings"]:
             found, kinds = simulated["findings"], simulated["kinds"]
             self.outcome.add("simulation", f"{len(found)} findings: {'; '.join(found[:kinds])}.", case)
+        for seen in facts["interpreted"]["races"][:1]:
+            self.outcome.add("race", f"{seen}.", case)
         if facts["busy_threads"] > 0.15:
             self.outcome.add(
                 "deferred",

@@ -15,7 +15,7 @@ from .. import cli, contract, devices, environment, report, simulation
 from ..processes import worker
 from ..report import Report, Table
 from ..verdict import MEANING, ExitCode, worst
-from . import sanitize, second_look, unjudged_code
+from . import sanitize, second_look, told, unjudged_code
 from .outcome import Outcome, Settings
 from .verification import verify
 
@@ -39,7 +39,6 @@ def run(options) -> ExitCode:
         atol=options.atol,
         timeout=options.timeout,
     )
-    contract.read_source(options.kernel)
     sanitizer = _sanitizer() if options.sanitize else None
     if options.compile_only:
         return _compile_only(options, archs, time.monotonic())
@@ -142,8 +141,8 @@ def verified(outcome: Outcome, seconds: float, surroundings: dict) -> Report:
         tables=[
             Table("", ["case", "outputs", "trials", "max error", "budget used", "worst trial", "ok"], _rows(outcome))
         ],
-        findings=[str(f) for f in ordered],
-        notes=outcome.notes,
+        findings=told.once(map(str, ordered)),
+        notes=told.once(outcome.notes),
         next_steps=[cli.command("benchmark_kernel.py", outcome.settings.kernel)] if code is ExitCode.PASS else (),
     )
 
@@ -154,7 +153,8 @@ def _rows(outcome: Outcome) -> list[list]:
     for case in dict.fromkeys(c["case"] for c in outcome.comparisons):
         mine = [c for c in outcome.comparisons if c["case"] == case]
         worst_one = max(mine, key=lambda c: (not c["passed"], c["budget_used"]))
-        outputs = {c["path"]: f"{c['dtype']}{c['shape']}" for c in mine}
+        compared = sorted(mine, key=lambda c: (len(c["path"]), c["path"]))  # integers came first, whatever their place
+        outputs = {c["path"]: f"{c['dtype']}{c['shape']}" for c in compared}
         rows.append(
             [
                 case,
@@ -239,7 +239,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     if compiled.document["problems"]:
         return report.emit(replace(compiled, tool="verify_kernel"), options.format, options.output)
     reason, simulated = simulation.possible(), None
-    targets = set(archs or asked.facts.get("archs", simulation.ARCHS)) - set(compiled.document["left_out"])
+    targets = set(compiled.document["targets"]) - set(compiled.document["left_out"])
     arch = next((a for a in simulation.ARCHS if a in targets), None)
     if not reason and arch is None:
         reason = "none of the file's ARCHS can be simulated"
@@ -254,8 +254,12 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
                 progress.step("code of the large cases")
                 others = unjudged_code.of_large_cases(simulated, arch)
                 if others or unjudged_code.asks_for_multiprocessors(settings.kernel):
-                    few = {**device, "multiprocessors": unjudged_code.FEW_MULTIPROCESSORS}
+                    count = unjudged_code.few_multiprocessors(settings.kernel, compiled.document["kernels"])
+                    few = {**device, "multiprocessors": count}
                     unjudged_code.take_in(simulated, _simulate(replace(settings, level="quick"), few, progress.step))
+                if resized := unjudged_code.smaller_cases(simulated, others, arch):
+                    small = replace(settings, level="quick", resized=resized)
+                    unjudged_code.take_in_smaller(simulated, _simulate(small, device, progress.step))
                 unjudged_code.note(simulated, others)
         progress.close()
         done = simulated.facts.get("simulated_cases")
@@ -351,6 +355,6 @@ def _simulated(outcome: Outcome, compiled: Report, device: dict, seconds: float)
         },
         tables=[*(t for t in compiled.tables if t.title in ("kernel", "instructions")), *judged.tables],
         findings=[*judged.findings, *compiled.findings],
-        notes=[*compiled.notes, *judged.notes],
+        notes=told.once([*compiled.notes, *judged.notes]),
         next_steps=(),
     )

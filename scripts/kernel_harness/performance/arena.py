@@ -53,6 +53,10 @@ class Stopped(Exception):
         self.code = code
 
 
+class NeedsGpu(UndecidedError):
+    """The file's inputs are on a GPU, and PyTorch can use none."""
+
+
 class Arena:
     """The workers of one run. ``against``: "eager", "torch.compile" or paths of kernel files."""
 
@@ -162,8 +166,8 @@ class Arena:
             sentence = f"{self.file}: the {worker.role} process failed during {op}: {error}"
             raise ContractError(sentence, error.log) from None
         if "needs_gpu" in answer:
-            raise UndecidedError(f"{self.file} needs a GPU, and PyTorch can use none on this machine: there is nothing "
-                                 "to time here")
+            raise NeedsGpu(f"{self.file} needs a GPU, and PyTorch can use none on this machine: there is nothing to "
+                           "time here")
         if "contract" in answer:
             raise ContractError(answer["contract"], answer.get("detail", ""))
         return answer

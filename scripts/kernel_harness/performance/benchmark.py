@@ -197,11 +197,13 @@ class _Contest:
 
     def _aside(self, contender: Contender) -> dict:
         """What is reported apart from the cold device time."""
-        warm = self.arena.tell(contender, "warm", count=8)
-        host = self.arena.tell(contender, "host", count=30)
-        if contender.lost is not None:
-            return {}
-        return {"warm_us": statistics.median(warm["device_us"]), "host_us": statistics.median(host["host_us"])}
+        seen = {}
+        for what, count, key in (("warm", 8, "device_us"), ("host", 30, "host_us")):
+            answer = self.arena.tell(contender, what, count=count)
+            if contender.lost is not None:
+                return {}
+            seen[f"{what}_us"] = statistics.median(answer[key])
+        return seen
 
     def _ceilings(self, facts: dict) -> roofline.Ceilings:
         """Measured once for each dtype."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from .. import cli, environment, report
+from .. import cli, report
+from ..cli import UsageError
 from ..report import Report, Table
 from ..verdict import ExitCode, worst
 from .run_comparison import SESSION_RESOLUTION, RunDifference
@@ -34,7 +35,7 @@ def of_run(document: dict) -> Report:
               _table("Speed-up, with its interval", SPEEDUPS, speedups, "speedup"),
               _table("Apart: warm L2, values never seen before, other clocks, compilation", ASIDE, aside, "aside"),
               _table("Ceilings measured in this run", CEILINGS, _ceiling_rows(document), "ceiling")]
-    return Report("benchmark_kernel", WORDS.get(code, "FAILED"), code, _stamped(document), _summary(document, cases),
+    return Report("benchmark_kernel", WORDS.get(code, "FAILED"), code, document, _summary(document, cases),
                   [table for table in tables if table.rows], [charge["sentence"] for charge in document["charges"]],
                   _notes(document, cases), _next(document["kernel"]["file"], cases))
 
@@ -119,10 +120,6 @@ def _next(file: str, cases: list[dict]) -> list[str]:
             for case in slow[:1]]
 
 
-def _stamped(document: dict) -> dict:
-    return document if "environment" in document else {"environment": environment.describe(), **document}
-
-
 def of_comparison(found: RunDifference, new: dict, fail_over_percent: float | None) -> Report:
     """The report of a comparison; exit code 1 only where the user asked for it and a case is surely slower."""
     rows = [(case.name, case.old_us, case.new_us, case.ratio.estimate, case.ratio.low, case.ratio.high,
@@ -140,14 +137,18 @@ def of_comparison(found: RunDifference, new: dict, fail_over_percent: float | No
     findings = [f"case {case.name} is {100 * (case.ratio.estimate - 1):.1f} % slower ({case.old_us:.2f} us to "
                 f"{case.new_us:.2f} us; ratio {case.ratio.low:.3f} to {case.ratio.high:.3f})" for case in regressions]
     code = ExitCode.WRONG_RESULT if regressions else ExitCode.PASS
-    return Report("benchmark_kernel", "REGRESSION" if regressions else "COMPARED", code, _stamped(document), counts,
+    return Report("benchmark_kernel", "REGRESSION" if regressions else "COMPARED", code, document, counts,
                   [table], findings, notes)
 
 
 def emit(result: Report, options, document: dict) -> ExitCode:
-    """Write the report, and the charts that --plot asks for."""
+    """Write the report, then the charts that --plot asks for: what was measured is out if they cannot be written."""
+    code = report.emit(result, options.format, options.output)
     if options.plot and result.exit_code in (ExitCode.PASS, ExitCode.WRONG_RESULT):
         from . import benchmark_plot
 
-        benchmark_plot.write(document, options.plot)
-    return report.emit(result, options.format, options.output)
+        try:
+            benchmark_plot.write(document, options.plot.expanduser())
+        except OSError as error:
+            raise UsageError(f"--plot {options.plot} could not be written: {error.strerror}") from None
+    return code

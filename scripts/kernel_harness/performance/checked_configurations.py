@@ -19,7 +19,7 @@ from .. import simulation
 from ..cli import UndecidedError, UsageError
 from ..contract import ContractError, configured
 from ..processes.worker import Worker, WorkerError, run_tree
-from ..verdict import ExitCode
+from ..verdict import ExitCode, worst
 from .tuning import Settings, configurations, no_space
 from .tuning_journal import text_of
 
@@ -58,6 +58,7 @@ def kernel_fn(*inputs):
 
 # Its source: a file that imports the harness would be one that asks who is calling.
 CONFIGURED = inspect.getsource(configured)
+PATIENCE = 8  # verify_kernel.py gives a simulated call five times its --timeout, and says then where it hangs
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,10 @@ def report(found: dict):
     notes = ["there is no GPU here: nothing was timed; each configuration was compiled, and this case of it simulated"]
     document = {"case": found["case"], "arch": found["arch"], "configurations": [vars(c) for c in checked]}
     summary = {"case": found["case"], "arch": found["arch"], "configurations": len(checked), "wrong": len(wrong)}
-    code = ExitCode.WRONG_RESULT if wrong else ExitCode.UNDECIDED
-    return Report("tune_kernel", "WRONG RESULT" if wrong else "NO GPU", code, document, summary,
-                  [Table("Configurations", COLUMNS, rows)], findings, notes)  # fmt: skip
+    code = worst(c.exit_code for c in wrong) if wrong else ExitCode.UNDECIDED
+    verdict = next((c.verdict for c in wrong if c.exit_code == code), "NO GPU")
+    return Report("tune_kernel", verdict, code, document, summary, [Table("Configurations", COLUMNS, rows)], findings,
+                  notes)
 
 
 def _asked(settings: Settings) -> tuple[dict, str, str]:
@@ -147,13 +149,13 @@ def _checked(settings: Settings, wrapper: Path, config: dict, case: str, arch: s
     answer = wrapper.with_suffix(".json")
     command = [sys.executable, str(VERIFY), str(wrapper), "--level", "quick", "--case", case, "--arch", arch,
                "--simulate", "--timeout", f"{settings.timeout_s:g}", "--format", "json", "-o", str(answer)]  # fmt: skip
-    code, said = run_tree(command, 4 * settings.timeout_s)
+    _, said = run_tree(command, PATIENCE * settings.timeout_s)
     seconds = round(time.monotonic() - started, 1)
     try:
         document = json.loads(answer.read_text())
     except (OSError, ValueError):
         last = (said.strip().splitlines() or ["it took too long"])[-1]
-        return Checked(config, "CRASH", code or ExitCode.CRASH, last[:300], None, None, seconds)
+        return Checked(config, "CRASH", ExitCode.CRASH, last[:300], None, None, seconds)
     kernels = document.get("compiled", {}).get("kernels", [])
     most = {}
     for fact in ("registers", "spill_bytes"):

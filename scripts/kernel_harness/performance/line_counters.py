@@ -73,19 +73,16 @@ def main(file: str, case: str, arch: str, answer: str) -> None:
 
 def _affordable(kernel, case: str) -> tuple[str, list | None]:
     from ..inputs import input_sets
-    from ..outputs import leaves
+    from ..values import reached_bytes
 
     def drawn(keywords) -> list | None:
         inputs = input_sets.draw(kernel.get_inputs, dict(keywords), 1)
-        return inputs if size_of(inputs) <= simulation.INPUT_BYTES else None
-
-    def size_of(inputs: list) -> int:
-        return sum(x.nbytes for x in leaves(inputs, all_tensors=True))
+        return inputs if reached_bytes(inputs) <= simulation.INPUT_BYTES else None
 
     if (asked := drawn(kernel.bench_cases[case])) is not None:
         return case, asked
     small = {name: inputs for name, keywords in kernel.cases.items() if (inputs := drawn(keywords)) is not None}
-    name = max(small, key=lambda name: size_of(small[name]), default=case)
+    name = max(small, key=lambda name: reached_bytes(small[name]), default=case)
     return name, small.get(name)
 
 

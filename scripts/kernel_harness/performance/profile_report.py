@@ -57,7 +57,7 @@ def run(options) -> ExitCode:
     elif options.compare:
         subjects[options.compare] = (Path(options.compare), "kernel")
     try:
-        profiles = {name: profiling.collect(ncu, file, case, subject, options.timeout)
+        profiles = {name: profiling.collect(ncu, file, case, subject, options.timeout, options.kernel)
                     for name, (file, subject) in subjects.items()}
     except profiling.ProfilerFailed as error:
         raise UndecidedError(str(error)) from None

@@ -13,15 +13,19 @@ from ..inputs import input_sets
 WARM_UPS = 3
 
 
-def main(file: str, case: str, calls: int = 1, subject: str = "kernel") -> None:
-    """Run ``calls`` calls on fresh inputs. subject: "kernel" or "reference"."""
+def main(file: str, case: str, calls: int = 1, subject: str = "kernel", inputs_of: str = "") -> None:
+    """Run ``calls`` calls on fresh inputs, those of ``inputs_of`` where that is another kernel file.
+
+    subject: "kernel" or "reference".
+    """
     kernel = load_kernel(file)
     function = kernel.kernel_fn if subject == "kernel" else kernel.reference_fn
-    keywords = dict(kernel.bench_cases[case])
-    inputs = input_sets.draw(kernel.get_inputs, keywords, 1)
+    source = load_kernel(inputs_of) if inputs_of not in ("", file) else kernel
+    keywords = dict(source.bench_cases[case])
+    inputs = input_sets.draw(source.get_inputs, keywords, 1)
     for _ in range(WARM_UPS):
         function(*inputs)
-    fresh = [input_sets.draw(kernel.get_inputs, keywords, seed) for seed in range(2, 2 + calls)]
+    fresh = [input_sets.draw(source.get_inputs, keywords, seed) for seed in range(2, 2 + calls)]
     torch.cuda.synchronize()
     torch.cuda.profiler.start()
     torch.cuda.nvtx.range_push(f"case {case}")

@@ -22,7 +22,7 @@ from ..processes.worker import run_tree
 SECTIONS = ("SpeedOfLight", "MemoryWorkloadAnalysis", "MemoryWorkloadAnalysis_Chart", "MemoryWorkloadAnalysis_Tables",
             "ComputeWorkloadAnalysis", "Occupancy", "LaunchStats", "WarpStateStats", "SchedulerStats")
 BOOTSTRAP = ("import sys; sys.path.insert(0, sys.argv.pop(1)); from kernel_harness.performance import profile_target; "
-             "profile_target.main(*sys.argv[1:3], 1, sys.argv[3])")
+             "profile_target.main(*sys.argv[1:3], 1, *sys.argv[3:])")
 STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio")
 METRICS = {   # plain name: (ncu's names, the first that is there counts; factor to the plain name's unit)
     "duration_us": (("gpu__time_duration.sum",), 1e-3),
@@ -70,13 +70,16 @@ def find_ncu() -> str | None:
     return shutil.which("ncu") or next((place for place in places if Path(place).exists()), None)
 
 
-def collect(ncu: str, file: Path, case: str, subject: str, timeout_s: float) -> list[dict]:
-    """The kernels of one call, each as {"name", "stalls": {reason: warps}, plain metric names...}."""
+def collect(ncu: str, file: Path, case: str, subject: str, timeout_s: float, inputs_of: Path) -> list[dict]:
+    """The kernels of one call on inputs of the kernel file ``inputs_of``.
+
+    Each is {"name", "stalls": {reason: warps}, plain metric names...}.
+    """
     command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--profile-from-start", "off",
                "--clock-control", "none", "--target-processes", "all",
                *(part for section in SECTIONS for part in ("--section", section)),
                sys.executable, "-c", BOOTSTRAP, str(Path(__file__).resolve().parents[2]), str(file.absolute()), case,
-               subject]
+               subject, str(inputs_of.absolute())]
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         log = Path(folder, "ncu.csv")   # apart from what the kernel file prints
         command[1:1] = ["--log-file", str(log)]

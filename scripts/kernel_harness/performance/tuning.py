@@ -20,6 +20,7 @@ from pathlib import Path
 from .. import environment
 from ..cli import no_such_case
 from ..contract import ContractError
+from ..verdict import ExitCode
 from . import statistics
 from .arena import Arena, Contender, Stopped
 from .benchmark import memory_folder
@@ -59,7 +60,7 @@ def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) ->
             if unknown := [name for name in names if name not in known]:
                 raise no_such_case(unknown[0], settings.file, known)
             path = (settings.journal or settings.file.with_suffix(".tuning.jsonl")).expanduser()
-            journal = Journal(path, _identity(loaded["sha256"]))
+            journal = Journal(path, _identity(loaded["sha256"], settings.method))
             tuner = _Tuner(settings, arena, journal, loaded["tolerance"], progress)
             cases = [tuner.case(name, space) for name in names]
             return {"kernel": {"file": str(settings.file), "sha256": loaded["sha256"]}, "cases": cases,
@@ -72,11 +73,12 @@ def no_space(file: Path) -> str:
     return f"{file} defines no TUNING_SPACE: give it {{name of a kernel_fn keyword: [values to try]}}"
 
 
-def _identity(sha256: str) -> dict[str, str]:
+def _identity(sha256: str, method: str | None) -> dict[str, str]:
     facts = environment.describe()
     gpu = (facts["gpu"] or {}).get("name", facts["cpu"])
     versions = f"{facts['torch']} {facts['triton']} {facts['nvidia_cutlass_dsl']}"
-    return {"kernel": sha256, "device": gpu, "versions": hashlib.sha256(versions.encode()).hexdigest()[:12]}
+    return {"kernel": sha256, "device": gpu, "versions": hashlib.sha256(versions.encode()).hexdigest()[:12],
+            "method": method or "the best clock"}  # times of two clocks make no median
 
 
 def configurations(space: Mapping[str, Sequence]) -> list[dict]:
@@ -90,35 +92,49 @@ class _Tuner:
         self.tolerance, self.progress = tolerance, progress
         self.home: dict[str, Contender] = {}   # where a configuration runs
         self.compiled: dict[str, object] = {}   # the worker that holds it compiled; a restart makes a new one
+        self.racing: list[Progress] = []   # in the case under way
 
     def case(self, name: str, space: Mapping[str, Sequence]) -> dict:
         """Compile, verify and race one case; what is in the journal is not done again."""
         known = [self.journal.of(name, config) for config in configurations(space)]
-        if not self.journal.is_finished(name):
-            racing = [progress for progress in known if progress.failure is None and progress.dropped is None]
-            self._staff(name, len(racing))
-            self._compile(name, racing)
-            self._verify(name, racing)
-            self._race(name, racing)
-            self.journal.finish(name)
+        if not self.journal.is_finished(name, self.settings.budget_s):
+            self.racing = [progress for progress in known if progress.failure is None and progress.dropped is None]
+            self._staff(name)
+            self._compile(name)
+            self._verify(name)
+            self._race(name)
+            self.journal.finish(name, self.settings.budget_s)
         return _case_document(name, known)
 
-    def _staff(self, name: str, work: int) -> None:
+    def _staff(self, name: str) -> None:
         """As many processes as there is work for; each draws the inputs of the case."""
-        jobs = max(1, min(self.settings.jobs, work, os.cpu_count() or 1))
+        jobs = max(1, min(self.settings.jobs, len(self.racing), os.cpu_count() or 1))
         while len(self.arena.contenders) < jobs:
             self.arena.add(f"process {len(self.arena.contenders) + 1}")
         for contender in self.arena.contenders:
-            contender.facts = self.arena.tell(contender, "enter", case=name, seed=secrets.randbits(40),
-                                              budget_s=self.settings.budget_s)
+            self._enter(name, contender)
 
-    def _compile(self, name: str, racing: list[Progress]) -> None:
+    def _enter(self, name: str, contender: Contender) -> None:
+        """Inputs of the case, and first calls on them with the first configuration that takes them."""
+        for progress in self.racing:
+            if progress.failure is None:
+                drawn = {"case": name, "seed": secrets.randbits(40), "budget_s": self.settings.budget_s}
+                try:
+                    contender.facts = self.arena.tell(contender, "enter", config=progress.config, **drawn)
+                    return
+                except Stopped as stop:
+                    if stop.code is ExitCode.CONTRACT:  # get_inputs fails, whatever the configuration
+                        raise
+                    if self._note_failure(name, contender, progress, str(stop)):
+                        self.arena.restart(contender)
+
+    def _compile(self, name: str) -> None:
         """First calls, one configuration at a time in each process, all processes at once."""
-        queues = {index: racing[index::len(self.arena.contenders)] for index in range(len(self.arena.contenders))}
+        queues = {index: self.racing[index::len(self.arena.contenders)] for index in range(len(self.arena.contenders))}
         for step in range(max(map(len, queues.values()), default=0)):
             sent = []
             for index, contender in enumerate(self.arena.contenders):
-                if step < len(queues[index]):
+                if step < len(queues[index]) and queues[index][step].failure is None:
                     progress = queues[index][step]
                     contender.worker.send("configure", config=progress.config, call=True)
                     sent.append((contender, progress))
@@ -135,15 +151,17 @@ class _Tuner:
         try:
             return self.arena.hear(contender)
         except (Stopped, ContractError) as error:
-            sentence = str(error).partition("\n")[0].removeprefix(f"{contender.name}: ")[:300]
-        if contender.lost is None:
+            if self._note_failure(name, contender, progress, str(error)):
+                self.arena.restart(contender)
+                self._enter(name, contender)
             return None
+
+    def _note_failure(self, name: str, contender: Contender, progress: Progress, said: str) -> bool:
+        """Keep why a configuration is out; whether its process can do no more."""
+        sentence = said.partition("\n")[0].removeprefix(f"{contender.name}: ")[:300]
         self.journal.note(name, progress.config, failure=sentence)
         contender.lost = None
-        if not contender.worker.alive or any(word in sentence for word in DEADLY):
-            self.arena.restart(contender)
-            self.arena.tell(contender, "enter", case=name, seed=secrets.randbits(40), budget_s=self.settings.budget_s)
-        return None
+        return not contender.worker.alive or any(word in sentence for word in DEADLY)
 
     def _tell(self, name: str, progress: Progress, **arguments) -> dict | None:
         text = text_of(progress.config)
@@ -156,10 +174,10 @@ class _Tuner:
         contender.worker.send("burst", **arguments)
         return self._heard(name, contender, progress)
 
-    def _verify(self, name: str, racing: list[Progress]) -> None:
+    def _verify(self, name: str) -> None:
         """One burst each on the same unseen inputs, compared in full with the reference."""
         arena = self.arena
-        waiting = [progress for progress in racing if not progress.verified and progress.failure is None]
+        waiting = [progress for progress in self.racing if not progress.verified and progress.failure is None]
         if not waiting:
             return
         fresh = arena.draw(name, arena.draw(name))
@@ -182,10 +200,11 @@ class _Tuner:
             else:
                 self.journal.note(name, progress.config, verified=True)
 
-    def _race(self, name: str, racing: list[Progress]) -> None:
+    def _race(self, name: str) -> None:
         deadline = time.monotonic() + self.settings.budget_s
         for number in range(MOST_ROUNDS):
-            field = [p for p in racing if p.failure is None and p.dropped is None and len(p.rounds_us) < MOST_ROUNDS]
+            left = [p for p in self.racing if p.failure is None and p.dropped is None]
+            field = [p for p in left if len(p.rounds_us) < MOST_ROUNDS]
             if not field or (len(field) == 1 and len(field[0].rounds_us) >= EARLY_ROUNDS):
                 return
             behind = min(len(progress.rounds_us) for progress in field)

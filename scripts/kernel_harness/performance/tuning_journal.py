@@ -35,7 +35,7 @@ class Journal:
     def __init__(self, path: Path, identity: Mapping[str, str]):
         self.path, self.identity = path, dict(identity)
         self._known: dict[tuple[str, str], Progress] = {}
-        self._finished: set[str] = set()
+        self._finished: dict[str, float] = {}  # seconds of racing that each case was given
         self.resumed = 0
         try:
             self._file = open(path, "a+b")   # noqa: SIM115, open for as long as the journal lives
@@ -65,13 +65,13 @@ class Journal:
         """What is known of ``config`` in ``case``."""
         return self._known.setdefault((case, key_of(config)), Progress(dict(config)))
 
-    def is_finished(self, case: str) -> bool:
-        """Whether the race of ``case`` has been run to its end."""
-        return case in self._finished
+    def is_finished(self, case: str, budget_s: float) -> bool:
+        """Whether ``case`` has had a race of at least ``budget_s`` seconds, or one that ended before."""
+        return self._finished.get(case, 0.0) >= budget_s
 
-    def finish(self, case: str) -> None:
-        """The race of ``case`` is over."""
-        self._append({"identity": self.identity, "case": case, "finished": True})
+    def finish(self, case: str, budget_s: float) -> None:
+        """The race of ``case`` is over; it was given ``budget_s`` seconds."""
+        self._append({"identity": self.identity, "case": case, "finished": budget_s})
 
     def note(self, case: str, config: Mapping, **facts) -> None:
         """Append one step: failure=, verified=, dropped=, first_call_s= or round_us=."""
@@ -90,7 +90,7 @@ class Journal:
 
     def _apply(self, record: dict) -> None:
         if record.get("finished"):
-            self._finished.add(record["case"])
+            self._finished[record["case"]] = max(record["finished"], self._finished.get(record["case"], 0.0))
             return
         progress = self.of(record["case"], record["config"])
         if "round_us" in record:

@@ -19,9 +19,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from . import bytecode
+from . import bytecode, freed_memory
 
 PR_SET_PDEATHSIG = 1
+REUSING = ("oracle",)  # roles whose freed memory need not be as a user's process leaves it
 TIMED = ("contender",)  # roles whose threads wait as they do in a user's process
 
 
@@ -33,6 +34,8 @@ def main(scripts: str, role: str, requests: int, answers: int) -> None:
     os.set_inheritable(requests, False)
     os.set_inheritable(answers, False)
     read, answer = _reader(requests), _answerer(answers, _read_exactly(os.read, requests, 32))
+    if role in REUSING:
+        freed_memory.keep()
     gc.disable()   # there is no garbage in what PyTorch's import makes, and looking for it takes time
     with bytecode.kept(), contextlib.nullcontext() if role in TIMED else yielding_threads():
         handlers = importlib.import_module(f"kernel_harness.roles.{role}").HANDLERS

@@ -88,7 +88,9 @@ class Worker:
         os.write(self.requests, self.key)
 
     def send(self, op: str, **arguments) -> None:
-        """Post a request without waiting for its answer."""
+        """Post a request without waiting for its answer; receive() says it where the child is no more."""
+        if not self.alive:
+            return
         message = json.dumps({"op": op, **arguments}).encode()
         with contextlib.suppress(BrokenPipeError):   # a dead child is reported by receive()
             _write_all(self.requests, len(message).to_bytes(8, "big") + message)
@@ -109,6 +111,11 @@ class Worker:
         if not hmac.compare_digest(hmac.digest(self.key, body, hashlib.sha256), header[8:]):
             raise self._forged()
         return json.loads(body)
+
+    def heard(self) -> list[str]:
+        """The alerts that nobody has asked for yet."""
+        alerts, self.alerts = self.alerts, []
+        return alerts
 
     def call(self, op: str, timeout: float, **arguments) -> dict:
         self.send(op, **arguments)
@@ -140,6 +147,8 @@ class Worker:
         self.close()
 
     def _read(self, count: int, deadline: float, timeout: float) -> bytes:
+        if not self.alive:  # its descriptors may be another worker's by now
+            raise WorkerDied("it had ended before it was asked", self.log_tail(), self.process.poll() or 0)
         parts, missing = [], count
         while missing:
             ready, _, _ = select.select([self.answers], [], [], max(0.0, deadline - time.monotonic()))
@@ -163,6 +172,7 @@ class Worker:
             return WorkerDied("it closed the result channel", self.log_tail(), 0)
         if returncode < 0:
             name = signal.Signals(-returncode).name if -returncode in set(signal.Signals) else str(-returncode)
+            name += " (the system does so when memory runs out)" if returncode == -signal.SIGKILL else ""
             return WorkerDied(f"it was killed by {name}", self.log_tail(), returncode)
         return WorkerDied(f"it exited with code {returncode}", self.log_tail(), returncode)
 
@@ -286,7 +296,8 @@ def _neutral(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _interpreter_flags() -> list[str]:
-    """-I, -E, -s and -P as this interpreter was started, so that a child sees the same packages."""
+    """-I, -E and -s as this interpreter was started, so that a child sees the same packages. It needs no -P: BOOTSTRAP
+    takes the current folder off sys.path."""
     flags = []
     if sys.flags.isolated:
         return ["-I"]

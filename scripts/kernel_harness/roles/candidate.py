@@ -96,6 +96,7 @@ def call(
     witness: bool = False,
     mode: str = "",
     own: str = "",
+    again: int = 0,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -104,7 +105,8 @@ def call(
     stream: "default", "side" (a non-blocking one) or "slow" (that, with inputs late on it, and nothing waited for).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
-    launches: of simulation.launching. witness: says of what the result is a copy. mode: torch's for the call.
+    launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
+    for the call. again: so many more calls follow, whose results are dropped.
     own: a case, whose get_inputs makes the tensors that are passed, here, before they are given the values.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
@@ -125,13 +127,17 @@ def call(
             arguments = own_inputs.holding(mine, arguments)
             around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
             started = _clock()
-            with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates):
+            interpreter.taken()
+            turns = interpreter.launching(launches)
+            with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates), turns:
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
                 facts["copied"] = seen.copied(result) if seen else ""
+                for _ in range(again):
+                    _file.kernel_fn(*arguments)
             facts["host_seconds"] = _clock() - started
-            facts["simulated"] = simulation.facts(simulator)
+            facts["simulated"], facts["interpreted"] = simulation.facts(simulator), interpreter.taken()
             if around:
                 with contextlib.suppress(RuntimeError):  # a result without memory of its own
                     around.look([t for t in leaves(result) if t.layout is torch.strided])
@@ -214,10 +220,9 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
     if entry.blocks:
         sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
+        fill_device(entry)
     else:
         sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
-    if entry.blocks:
-        fill_device(entry)
     disguise(entry)
     seen: tuple[list, list] = ([], [])
     found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
@@ -292,7 +297,8 @@ def graph(
     fill_device(entry)
     outside, stream = torch.cuda.current_stream(), torch.cuda.Stream()
     stream.wait_stream(outside)
-    captured = torch.cuda.CUDAGraph(keep_graph=True)  # so that its nodes can be looked at
+    keeps = hasattr(torch.cuda.CUDAGraph, "instantiate")  # from PyTorch 2.8 on its nodes can be looked at
+    captured = torch.cuda.CUDAGraph(keep_graph=True) if keeps else torch.cuda.CUDAGraph()
     try:
         with torch.cuda.stream(stream), _around():
             for _ in range(2):
@@ -301,7 +307,8 @@ def graph(
         during = contextlib.nullcontext if waits else graph_nodes.without_waits
         with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"), _around(), during():
             result = _file.kernel_fn(*entry.inputs)
-        captured.instantiate()
+        if keeps:
+            captured.instantiate()
     except BaseException as error:
         # Where a capture cannot be ended, torch.cuda.graph leaves its stream the current one.
         torch.cuda.set_stream(outside)

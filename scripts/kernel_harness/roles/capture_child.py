@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-import re
+import time
 import traceback
 from pathlib import Path
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 STATE: dict = {}
 
 
@@ -68,7 +68,53 @@ def run(case: str) -> dict:
     }
 
 
-HANDLERS = {"start": start, "run": run}
+def smaller(case: str, code: list[str], limit: int, seconds: float) -> dict:
+    """The changes to a case that make it small and still let it launch code of the digests ``code`` (shrinking.py), and
+    which of them it launches then; {} where there are none. limit: of what ``_size_with`` adds up."""
+    from ..inputs import case_sizes, shrinking
+
+    recorder, kernel = STATE["recorder"], STATE["kernel"]
+    given, until = {**kernel.bench_cases, **kernel.cases}[case], time.monotonic() + seconds
+    launched: dict[int, list[str]] = {}  # by size, which falls with each step
+
+    def size_with(keywords: dict) -> int:
+        if time.monotonic() > until:
+            raise TimeoutError
+        size, digests = _size_with(keywords)
+        launched[size] = sorted(digests.intersection(code))
+        if not launched[size]:
+            raise LookupError("other code")
+        return size
+
+    before = {**case_sizes.default_sizes(kernel), **given}
+    try:
+        after = shrinking.shrink(before, size_with, limit)
+    except Exception:  # of the case itself, which has gone well before
+        after = None
+    recorder.compiling = 0
+    if after is None:
+        return {}
+    changed = {name: value for name, value in after.items() if value != before[name]}
+    return {"changes": changed, "code": launched[min(launched)]}
+
+
+def _size_with(keywords: dict) -> tuple[int, set[str]]:
+    """What a case costs to simulate, bytes of inputs and two for each thread, and the digests of what it launches."""
+    from .. import values
+    from ..compiled import ptx
+
+    recorder, kernel = STATE["recorder"], STATE["kernel"]
+    recorder.launches = []
+    inputs = kernel.get_inputs(**keywords)
+    size = values.reached_bytes(inputs)
+    kernel.kernel_fn(*inputs)
+    threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in recorder.launches)
+    images = {launch.image for launch in recorder.launches}
+    texts = {compiled.ptx for compiled in recorder.compiled if compiled.ptx and compiled.cubin in images}
+    return size + 2 * threads, set(map(ptx.digest, texts))
+
+
+HANDLERS = {"start": start, "run": run, "smaller": smaller}
 
 
 def _tensors(inputs) -> list[dict]:
@@ -131,7 +177,7 @@ def _problem(error: BaseException, stage: str, kernel) -> dict:
     from ..api import compile_errors
 
     frames = traceback.extract_tb(error.__traceback__)
-    text = COLOURS.sub("", str(error)).strip()
+    text = compile_errors.plain(str(error)).strip()
     return {
         "stage": "compile" if compile_errors.is_compiling(error) else stage,
         "type": type(error).__name__,

@@ -79,8 +79,11 @@ def open_file(file: str, inputs_of: str, subject: str, method: str | None) -> di
     return {"import_s": import_s, "sha256": kernel.sha256}
 
 
-def enter(case: str, seed: int, budget_s: float = 3.0) -> dict:
-    """Draw the inputs of a case, make its first call, plan the rotation and warm up; what is known of the case."""
+def enter(case: str, seed: int, budget_s: float = 3.0, config: dict | None = None) -> dict:
+    """Draw the inputs of a case, make its first call, plan the rotation and warm up; what is known of the case.
+
+    config: keywords of kernel_fn, for a file that is being tuned.
+    """
     global _case
     _case = None
     keywords = dict(_opened.cases[case])
@@ -100,8 +103,10 @@ def enter(case: str, seed: int, budget_s: float = 3.0) -> dict:
         timer = _opened.gpu if device == "cuda" else timing.open_timer(device, _opened.method)
     except timing.TimingUnavailable as error:
         return {"error": "method", "message": str(error), "detail": ""}
-    _case = Case(timer, keywords, same_values)
     try:
+        if config is not None and (excluded := _configure(config, first)):
+            return excluded
+        _case = Case(timer, keywords, same_values)
         return _warm_up(first, device, seed, budget_s)
     except Exception as error:
         return _raised("call", error)
@@ -210,16 +215,12 @@ def space() -> dict:
 
 def configure(config: dict, call: bool) -> dict:
     """Use kernel_fn with these keywords from here on. call: make a first call, which compiles."""
-    inputs = len(_case.sets[0]) if _case else 0
-    _opened.function = configured(_opened.kernel.kernel_fn, config, inputs)
-    if not call:
-        return {}
-    allows = getattr(_opened.kernel.module, "tuning_constraint", None)
     try:
-        said = configured(allows, config, inputs)(*_case.sets[0]) if allows and config else True
-        if said is not True:
-            sentence = f"excluded by tuning_constraint{f': {said}' if said else ''}"
-            return {"error": "constraint", "message": sentence, "detail": ""}
+        excluded = _configure(config, _case.sets[0])
+        if not call:
+            return {}
+        if excluded:
+            return excluded
         started = _now_s()
         _opened.function(*_case.sets[0])
         _case.timer.synchronize()
@@ -228,6 +229,17 @@ def configure(config: dict, call: bool) -> dict:
     except Exception as error:
         return _raised("call", error)
     return {"first_call_s": first_call_s}
+
+
+def _configure(config: dict, given: list) -> dict:
+    """Use kernel_fn with these keywords from here on; an error where tuning_constraint excludes them for ``given``."""
+    _opened.function = configured(_opened.kernel.kernel_fn, config, len(given))
+    allows = getattr(_opened.kernel.module, "tuning_constraint", None)
+    said = configured(allows, config, len(given))(*given) if allows and config else True
+    if said is True:
+        return {}
+    sentence = f"excluded by tuning_constraint{f': {said}' if said else ''}"
+    return {"error": "constraint", "message": sentence, "detail": ""}
 
 
 def _outputs(result, slot: int) -> tuple:   # (what the call returned, the inputs that it is meant to change)

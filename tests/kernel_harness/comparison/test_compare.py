@@ -190,7 +190,8 @@ def test_integers_are_exact():
 
 @pytest.mark.parametrize(("wrong", "text"), [
     ((slice(None), slice(96, 100)), "tail from 96 on of dimension 1"), ((3, slice(None)), "only at 3 of dimension 0"),
-    ((slice(None), slice(None)), "every element"), ((slice(None), slice(0, 100, 4)), "every 4th"),
+    ((slice(None), slice(None)), "every element"), ((slice(None), slice(0, 100, 4)), "4 apart"),
+    ((slice(None), slice(0, 100, 98)), "at 2 places between 0 and 98 of dimension 1"),
     ((slice(1, 20), slice(None)), "everywhere from 1 on of dimension 0")])
 def test_the_pattern_of_wrong_elements_is_named(wrong, text):
     native = torch.randn(20, 100)
@@ -198,6 +199,18 @@ def test_the_pattern_of_wrong_elements_is_named(wrong, text):
     result[wrong] += 1
 
     assert text in compare("", result, Expected(native, native.double())).where
+
+
+@pytest.mark.parametrize(("every", "is_precision"), [(1, True), (500, False)])
+def test_few_wrong_elements_are_no_matter_of_precision(every, is_precision):
+    native = torch.randn(100, 100)
+    result = native.clone()
+    result.view(-1)[::every] = native.view(-1)[::every].bfloat16().float() * (1 + 2.0**-5 * (every > 1))
+
+    outcome = compare("", result, Expected(native, native.double()))
+
+    assert not outcome.passed
+    assert any("less precise" in cause for cause in outcome.causes) == is_precision
 
 
 def test_a_users_tolerance_replaces_the_rule():
@@ -457,3 +470,11 @@ def test_terms_that_the_reference_cancels_exactly_may_leave_their_rounding(error
 
     assert compare("out", result, Expected(native, golden, golden.clone())).passed == passes
     assert not compare("out", alone, nothing).passed, "where all is zero nothing cancels"
+
+
+def test_a_dimension_of_one_counts_among_the_dimensions():
+    expected = torch.randn(1, 20, 1, 100)
+    result = expected.clone()
+    result[:, 3] += 1
+
+    assert "only at 3 of dimension 1 (size 20)" in compare("", result, Expected(expected, expected.double())).where

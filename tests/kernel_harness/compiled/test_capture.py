@@ -84,7 +84,7 @@ def test_the_elementwise_template_compiles_once_per_configuration_and_not_per_sh
 @pytest.mark.parametrize(("name", "code", "says"), [
     ("does_not_compile.py", ExitCode.COMPILE_ERROR, "no attribute 'no_such_function'"),
     ("raises.py", ExitCode.UNDECIDED, "only odd sizes"),
-    ("plain_torch.py", ExitCode.UNDECIDED, "compiled no CuTe DSL or Triton kernel"),
+    ("plain_torch.py", ExitCode.UNDECIDED, "compiled no CuTe DSL, Triton or CUDA C++ kernel"),
 ])
 def test_a_file_that_gives_no_kernel_says_why(name, code, says):
     report = inspection.inspect(FILES / name, ["sm_90a"])

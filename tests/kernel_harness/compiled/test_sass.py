@@ -95,3 +95,31 @@ def test_without_nvdisasm_the_facts_are_missing(monkeypatch):
 def test_bytes_that_are_no_cubin_get_a_sentence(image):
     with pytest.raises(cubin.CubinError, match="cubin"):
         cubin.read(image)
+
+
+LOOP = """
+	.section	.text.kernel,"ax",@progbits
+.L_x_outer:
+.L_x_1:
+        /*0000*/                   HGMMA.64x128x16.F32.BF16 R88, gdesc[UR12], R88 ;
+        /*0010*/                   HGMMA.64x128x16.F32.BF16 R24, gdesc[UR12], R24, gsb0 ;
+{more}
+        /*0020*/                   WARPGROUP.DEPBAR.LE gsb0, 0x1 ;
+	//## File "/src/k.py", line 9
+{inside}
+        /*0040*/              @!P0 BRA `(.L_x_1) ;
+        /*0050*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
+        /*0060*/               @P0 BRA `(.L_x_outer) ;
+        /*0070*/                   EXIT ;
+"""
+DRAIN = "        /*0030*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;"
+SECOND = "        /*0018*/                   HGMMA.64x128x16.F32.BF16 R24, R4, gdesc[UR12], R24, gsb0 ;"
+
+
+@pytest.mark.parametrize(
+    ("inside", "more", "lines"),
+    [("", "", []), (DRAIN, "", [("/src/k.py", 9)]), (DRAIN, SECOND, [])],
+    ids=["behind the loop", "in the loop", "of two groups"],
+)
+def test_a_main_loop_that_waits_for_every_product_is_seen(inside, more, lines):
+    assert sass.parse(LOOP.format(inside=inside, more=more))["kernel"].drained_at == lines

@@ -20,7 +20,7 @@ UNTOUCHED = {
 
 
 @pytest.mark.parametrize("name", UNTOUCHED)
-@pytest.mark.parametrize("change", WIDER, ids=str)
+@pytest.mark.parametrize("change", WIDER, ids=lambda change: change.__name__)
 def test_what_is_no_data_stays(name, change):
     assert change(UNTOUCHED[name], TORCH) is None
 
@@ -157,7 +157,8 @@ def test_classes_crowd_where_any_may_come_more_than_once():
 
     assert integers.most_alike(classes) > 200
     crowd = integers.crowded(classes, TORCH)
-    assert int(crowd.bincount().max()) > 0.6 * len(crowd)
+    assert 0.6 * len(crowd) < int(crowd.bincount().max()) < len(crowd)
+    assert len(integers.uniform(classes, TORCH).unique()) == 1
     balanced, sorted_, distinct = torch.arange(640)[torch.randperm(640)] % 8, classes.sort().values, torch.randperm(200)
     chosen = torch.stack([torch.randperm(8)[:2] for _ in range(100)])
     assert not any(integers.most_alike(x) for x in (balanced, sorted_, distinct, chosen))
@@ -201,7 +202,8 @@ def test_a_value_throughout_is_one_that_is_there():
     assert integers.put_throughout(1)(torch.ones((), dtype=torch.int64), TORCH) is None  # a number
 
 
-@pytest.mark.parametrize(("put", "share"), [(integers.put(-100), 0.25), (integers.put_run(-100), 0.33)], ids=str)
+@pytest.mark.parametrize(("put", "share"), [(integers.put(-100), 0.25), (integers.put_run(-100), 0.33)],
+                         ids=["put", "put_run"])
 def test_one_value_comes_often_but_among_what_is_in_order(put, share):
     new = put(DATA, TORCH)
 
@@ -259,3 +261,55 @@ def test_indices_of_which_none_comes_twice_repeat():
 def test_the_reference_says_whether_it_adds_up(line, expected):
     assert integers.adds_up(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
     assert not integers.adds_up(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_narrow_data_fill_their_type_in_the_order_of_before(dtype):
+    x = (DATA % 90).to(dtype) - (45 if dtype.is_signed else 0)
+
+    new = integers.stretched(x)(x, TORCH)
+
+    assert bool((new.argsort(stable=True) == x.argsort(stable=True)).all())
+    assert int(new.to(torch.int64).abs().max()) > torch.iinfo(dtype).max / 2
+    assert integers.stretched(DATA) is None  # 64 bits
+    assert integers.stretched(new) is None  # they do already
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [([16, 48, 64], 16), ([0, 16, 48, 64], 16), ([64] * 3, 0), ([3, 16, 48], 0), ([16, 48], 0), ([-16, 16, 48], 0)],
+)
+def test_what_all_integers_are_multiples_of(given, step):
+    assert integers.common_multiple(torch.tensor(given)) == step
+
+
+@pytest.mark.parametrize("given", [[16, 48, 64, 0], [0, 16, 16, 64]])
+def test_integers_that_are_no_multiples_leave_pages_begun(given):
+    x = torch.tensor(given)
+
+    changed = integers.off_multiples(16)(x, torch.Generator().manual_seed(1))
+
+    assert torch.equal((changed + 15) // 16, x // 16)
+    assert bool((changed[x > 0] % 16 != 0)[:2].all())
+    assert bool((changed[x == 0] == 0).all())
+    assert not integers.are_offsets(x) or changed[-1] == x[-1]
+
+
+def test_a_mask_keeps_as_many_of_each_row_elsewhere():
+    mask = torch.arange(24) < torch.tensor([[3], [24], [0], [12]])
+
+    moved = integers.elsewhere(mask, torch.Generator().manual_seed(1))
+
+    assert torch.equal(moved.sum(-1), mask.sum(-1))
+    assert not torch.equal(moved, mask)
+    assert integers.elsewhere(torch.ones(8), None) is None
+
+
+def test_nearly_all_in_one_segment_leaves_whole_tiles():
+    offsets = torch.tensor([0, 32, 32, 64, 112])
+
+    changed = integers.gathered(offsets, torch.Generator().manual_seed(1))
+
+    assert bool((changed % 16 == 0).all())
+    assert changed[-1] == 112
+    assert sorted(changed.diff().tolist()) == [0, 16, 16, 80]

@@ -34,7 +34,8 @@ def test_integers_that_something_is_compared_with():
     ({7, 100}, [64], []),  # both sides are there
     ({77, 32768}, [1024, 8192], [1024, 1025]),
     ({64, 512}, [1024, 5000], [1024, 2048, 8192]),
-    ({64, 2048}, [16], []),  # below the smallest
+    ({64, 2048}, [16], []),  # nothing is known below the smallest of these,
+    ({33, 40, 100}, [32, 64], [31]),  # and that any will do of those
     ({64}, [1024], []),
     ({0, 64}, [1024], []),
 ])  # fmt: skip

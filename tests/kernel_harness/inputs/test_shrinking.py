@@ -36,6 +36,16 @@ def test_the_largest_numbers_of_a_shape_are_halved(shape, expected):
     assert shrink({"shape": shape}, lambda a: math.prod(a["shape"]), 4400) == {"shape": expected}
 
 
+def test_numbers_of_a_shape_are_halved_one_at_a_time_where_others_must_stay():
+    def size_of(a):
+        rows, columns = a["shape"]
+        if columns != 1024:
+            raise ValueError("other code")
+        return rows * columns
+
+    assert shrink({"shape": (1024, 1024)}, size_of, 200_000) == {"shape": (128, 1024)}
+
+
 def test_a_list_of_many_sizes_becomes_shorter():
     found = shrink({"lengths": (4096,) * 64}, lambda a: 10_000 * len(a["lengths"]) + sum(a["lengths"]), 50_000)
 

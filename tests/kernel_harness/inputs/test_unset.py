@@ -12,10 +12,11 @@ pytestmark = pytest.mark.cpu
 
 
 def test_flags_and_zeros_that_stand_in_every_case():
-    defaults = {"n": 64, "spare": 0, "share": 0.0, "causal": False, "dense": True, "dtype": None, "name": ""}
+    defaults = {"n": 64, "spare": 0, "share": 0.0, "causal": False, "dense": True, "dtype": None, "batch": 1}
 
     assert unset(defaults, [{}, {"n": 3}]) == [
-        [{"spare": 8}, {"spare": 1}], [{"share": 0.5}], [{"causal": True}], [{"dense": False}]]
+        [{"spare": 8}, {"spare": 1}], [{"share": 0.5}], [{"causal": True}], [{"dense": False}],
+        [{"batch": 2}, {"batch": 3}]]
 
 
 def test_what_a_case_sets_is_not_asked_for_again():
@@ -40,6 +41,14 @@ def test_cases_are_made_of_what_get_inputs_takes():
     cases = {"default": {}, "small": {"n": 16}}
     file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
 
-    assert case_sizes.add_unset(file, limit=1000) == {
+    assert case_sizes.add_unset(file, ["default", "small"], limit=1000) == {
         "groups": [["spare=1, which no case sets"], ["causal=True, which no case sets"]]}
     assert cases["spare=1, which no case sets"] == {"n": 16, "spare": 1}
+
+
+def test_a_keyword_that_only_the_judges_own_cases_set_is_one_that_no_case_sets():
+    cases = {"default": {}, "q=40, k=20": {"batch": 4}}
+    file = SimpleNamespace(get_inputs=lambda batch=1: [torch.empty(batch)], cases=cases, path=Path(__file__))
+
+    assert case_sizes.add_unset(file, ["default"], limit=1000) == {
+        "groups": [["batch=2, which no case sets", "batch=3, which no case sets"]]}

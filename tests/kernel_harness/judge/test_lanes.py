@@ -4,7 +4,7 @@ import os
 
 import pytest
 import torch
-from kernel_harness.judge import lanes, verification
+from kernel_harness.judge import derived_trials, lanes, verification
 
 pytestmark = pytest.mark.cpu
 
@@ -21,8 +21,8 @@ CASES = '{"short": {"n": 3}, "half": {"dtype": torch.float16}, "long": {"n": 500
 KEPT_BY_SIZE = "kept.setdefault(x.numel(), x.dtype); return (x + x.square()).to(kept[x.numel()])"
 
 
-def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lanes.MEMORY_BYTES):
-    """The outcome of a verification at quick, and its judges."""
+def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lanes.MEMORY_BYTES, level="quick"):
+    """The outcome of a verification, and its judges."""
     kernel = tmp_path / "kernel.py"
     kernel.write_text(FILE.format(body=body, cases=cases))
     judges = []
@@ -35,7 +35,7 @@ def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lan
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 0))
         monkeypatch.setattr("kernel_harness.judge.device_trials.warm_up", lambda: None)
         monkeypatch.setattr("kernel_harness.judge.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
-    outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
+    outcome = verification.verify(verification.Settings(kernel=kernel, level=level))
     assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
     return outcome, judges
 
@@ -50,6 +50,18 @@ def test_every_case_is_judged_once_and_in_order(tmp_path, monkeypatch):
         (row["case"], row["trial"]) for row in alone.comparisons
     ]
     assert together.facts["smallest_case"] == alone.facts["smallest_case"]
+
+
+def test_a_lane_makes_the_derived_trials_of_full(tmp_path, monkeypatch):
+    """All but the case that meets every trial: a lane has to know which one that is."""
+    derived, taken = derived_trials.run, []
+    monkeypatch.setattr(derived_trials, "run", lambda judge: taken.append(judge) or derived(judge))
+    outcome, judges = judged(tmp_path, monkeypatch, "return x + x * x", level="full")
+
+    assert taken
+    assert taken[0] in judges[1:]
+    assert not outcome.findings
+    assert {row["case"] for row in outcome.comparisons} >= {"default", "short", "half", "long", "odd"}
 
 
 def test_a_lane_that_gets_no_case_finds_nothing(tmp_path, monkeypatch):

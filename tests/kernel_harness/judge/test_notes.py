@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from kernel_harness.judge.outcome import Settings
+from kernel_harness.judge import unjudged_code
+from kernel_harness.judge.outcome import Outcome, Settings
 from kernel_harness.judge.verification import verify
 from kernel_harness.verdict import ExitCode
 
@@ -24,3 +25,22 @@ def test_a_note_says_where_nan_leaks():
     outcome = verify(Settings(kernel=KERNELS / "cheats/d5_running_sums_of_segments.py", timeout=60))
 
     assert any("does NaN leak there?" in note for note in outcome.notes)
+
+
+def test_a_finding_has_no_colours():
+    """CuTe DSL's errors come with them, on a terminal or not."""
+    outcome = Outcome(Settings(kernel=Path("kernel.py")))
+    outcome.add("crash", "\x1b[91m\x1b[1merror[PHASE_REQUIRES_CONSTANT]:\x1b[0m const_expr()")
+
+    assert "error[PHASE_REQUIRES_CONSTANT]: const_expr()" in str(outcome.findings[0])
+    assert "\x1b" not in str(outcome.findings[0])
+
+
+@pytest.mark.parametrize(("cluster", "says", "count"), [(None, "", 1), ([1, 1, 1], "", 1), ([2, 1, 1], "", 8),
+                                                       (None, "    # cluster=(2, 1, 1) if m > 512", 8)])  # fmt: skip
+def test_few_multiprocessors_are_one_or_those_of_the_largest_cluster(tmp_path, cluster, says, count):
+    """The launches are those of the first case: another may be of clusters, as those of the GEMM template are."""
+    kernels = [{"launches": [{"cluster": cluster}]}, {"launches": []}]
+    (path := tmp_path / "kernel.py").write_text(f"def kernel_fn(x):\n{says}\n    return x\n")
+
+    assert unjudged_code.few_multiprocessors(path, kernels) == count

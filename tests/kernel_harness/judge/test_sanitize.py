@@ -3,6 +3,8 @@
 import contextlib
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -157,3 +159,15 @@ def test_initcheck_advises_where_bulk_stores_write(tmp_path, instruction, decide
     assert memcheck.decides
     assert initcheck.decides is decides
     assert initcheck.errors == 5
+
+
+def test_a_case_of_bench_cases_can_be_watched(tmp_path):
+    (tmp_path / "kernel.py").write_text(
+        "kernel_fn = reference_fn = print\ndef get_inputs(n=3): return [n]\nBENCH_CASES = {'small': {'n': 1}}\n")
+    scripts = Path(sanitize.__file__).parents[2]
+
+    command = [sys.executable, "-c", sanitize.PROGRAM, scripts, tmp_path / "kernel.py", "small"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["1", *sanitize.UNUSED.split()]

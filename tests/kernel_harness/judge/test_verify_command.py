@@ -110,7 +110,7 @@ def test_a_simulation_tells_what_it_is_at(monkeypatch, capsys):
 
     def compile_file(options, archs, step):
         step("kernel.py for sm_90a")
-        return replace(compiled(ExitCode.PASS), document={"problems": [], "left_out": []})
+        return replace(compiled(ExitCode.PASS), document={"problems": [], "targets": ["sm_90a"], "left_out": []})
 
     monkeypatch.setattr(verify_command.report.Progress, "EVERY_S", 0.0)
     monkeypatch.setattr(verify_command, "verify", verify)

@@ -91,7 +91,8 @@ def test_a_write_behind_a_result_counts_against_the_kernel(behind, found):
     judge = Judge.__new__(Judge)
     judge.settings, judge.held = Settings(kernel=Path("kernel.py")), []
     judge.outcome = Outcome(judge.settings)
-    facts = {"held": None, "state": [], "simulated": None, "busy_threads": 0.0, "python_threads": [], "behind": behind}
+    facts = {"held": None, "state": [], "simulated": None, "busy_threads": 0.0, "python_threads": [], "behind": behind,
+             "interpreted": {"races": []}}  # fmt: skip
     judge.process_facts(facts, "default")
 
     assert [finding.check for finding in judge.outcome.findings] == found

@@ -128,7 +128,7 @@ def damage(document, path, value):
     return document
 
 
-DELETED = object()
+DELETED = "deleted"
 KERNEL = ("cases", 0, "contenders", 0)
 
 
@@ -200,10 +200,11 @@ def test_journal_survives_a_kill_in_the_middle_of_a_line(tmp_path):
     assert resumed.of("default", {"tile": 64}).rounds_us == [20.0]
     assert resumed.of("default", {"tile": 64}).verified
     assert resumed.of("default", {"tile": 128}).failure == "wrong"
-    assert not resumed.is_finished("default")
-    resumed.finish("default")
+    assert not resumed.is_finished("default", 30)
+    resumed.finish("default", 30)
     resumed.close()
-    assert Journal(path, identity).is_finished("default")
+    assert Journal(path, identity).is_finished("default", 30)
+    assert not Journal(path, identity).is_finished("default", 60)
 
 
 def test_journal_of_another_version_of_the_kernel_counts_for_nothing(tmp_path):

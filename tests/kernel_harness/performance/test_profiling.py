@@ -73,7 +73,7 @@ def test_a_profiler_that_hangs_is_given_up_with_what_it_started(tmp_path):
     started = time.monotonic()
 
     with pytest.raises(profiling.ProfilerFailed, match="no answer within"):
-        profiling.collect(str(ncu), tmp_path / "kernel.py", "default", "kernel", 0.5)
+        profiling.collect(str(ncu), tmp_path / "kernel.py", "default", "kernel", 0.5, tmp_path / "kernel.py")
     assert time.monotonic() - started < 60
 
 
@@ -102,3 +102,16 @@ def test_healthy_code_has_nothing_to_say():
     assert profiling.diagnose_code(code()) == []
     assert profiling.diagnose_code(code(occupancy=LOW, families={"tensor core": {"HGMMA": 8}})) == []
     assert profiling.diagnose_code(code(ptx_global={"ld.32": 4}, families={"TMA": {"UTMALDG.4D": 4}})) == []
+
+
+def test_another_file_is_profiled_on_the_inputs_of_the_first(tmp_path):
+    ncu, given = tmp_path / "ncu", tmp_path / "given"
+    ncu.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {given}\n')
+    ncu.chmod(0o755)
+
+    with pytest.raises(profiling.ProfilerFailed):
+        profiling.collect(str(ncu), tmp_path / "other.py", "large", "kernel", 30, tmp_path / "kernel.py")
+
+    *_, file, case, subject, inputs_of = given.read_text().splitlines()
+    assert (file, case) == (str(tmp_path / "other.py"), "large")
+    assert (subject, inputs_of) == ("kernel", str(tmp_path / "kernel.py"))

@@ -82,7 +82,8 @@ def test_a_time_out_kills_the_whole_tree(role, tmp_path):
 
 @pytest.mark.parametrize(("action", "returncode", "text"), [
     ("os._exit(0)", 0, "exited with code 0"), ("os._exit(3)", 3, "exited with code 3"),
-    ("os.kill(os.getpid(), 11)", -11, "killed by SIGSEGV")])
+    ("os.kill(os.getpid(), 11)", -11, "killed by SIGSEGV"),
+    ("os.kill(os.getpid(), 9)", -9, "killed by SIGKILL .the system does so when memory runs out")])
 def test_a_death_is_told_from_an_answer(role, action, returncode, text):
     child = role(f"import os\ndef end():\n    print('last words', flush=True)\n    {action}\nHANDLERS = {{'end': end}}")
 
@@ -154,7 +155,8 @@ def test_reports_arrive_before_the_answer_and_once(role):
     """)
 
     assert child.call("work", 10) == {"done": True}
-    assert child.alerts == ["looked around"]
+    assert child.heard() == ["looked around"]
+    assert child.heard() == []
 
 
 def test_nothing_in_the_process_names_the_harness(role):
@@ -233,3 +235,14 @@ def test_workers_of_others_in_this_process_are_no_orphans(role):
     worker.kill_orphans()
 
     assert child.call("ping", 10) == {"alive": True}
+
+
+def test_a_worker_that_has_ended_is_asked_in_vain_and_nobody_else_is(role):
+    """Its descriptors may belong to another worker by then."""
+    child = role("HANDLERS = {'work': lambda: {}}")
+    child.close()
+
+    child.send("work")
+
+    with pytest.raises(worker.WorkerDied, match="ended before"):
+        child.receive(1)
