@@ -1,5 +1,5 @@
 # make demo   verify templates/elementwise.py: on a GPU, or compiled and simulated without one
-# make test   every check that this machine can run
+# make test   every check that this machine can run, of the corpus a third a day
 # make references         every block, name and path of references/ and SKILL.md, JAX included, on the pinned nvidia-cutlass-dsl
 # make references-latest  the same on its newest release, in a venv of its own; what fails has changed since the pinned one
 # make corpus the verifier against its corpus of cheating, wrong and honest kernels
@@ -9,6 +9,8 @@ LATEST ?= .venv-latest
 ARCHIVE ?= dist/cute-dsl-kernels.zip
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# One with a GPU: what is timed needs it alone.
+TEST_PROCESSES ?= $(shell if nvidia-smi >/dev/null 2>&1; then echo 0; else n=$$(nproc); echo $$((n < 8 ? n : 8)); fi)
 
 .PHONY: demo test corpus references references-latest lint package clean
 
@@ -21,7 +23,7 @@ demo: $(INSTALLED)
 	@$(BIN)/python scripts/verify_kernel.py templates/elementwise.py --level quick
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=worksteal
 
 corpus: $(INSTALLED)
 	$(BIN)/python tests/corpus.py

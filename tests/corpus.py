@@ -15,8 +15,10 @@ import argparse
 import ast
 import concurrent.futures
 import json
+import multiprocessing
+import os
+import runpy
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
@@ -29,6 +31,12 @@ from kernel_harness import environment
 from kernel_harness.verdict import ExitCode
 
 CORPUS = ROOT / "tests" / "kernels"
+VERIFY = ROOT / "scripts" / "verify_kernel.py"
+MOST_SECONDS = 900
+LOST = 255  # what multiprocessing says where its fork server has lost an exit status: one of 552 times
+# Each judge would import PyTorch anew: its process is forked from one that has it.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["torch"])
 TIMEOUT = "20"  # for each step of an entry's own code; some entries hang on purpose
 
 
@@ -93,9 +101,9 @@ def judge(entry: Entry, level: str = "full") -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, Path(entry.path).name)
         shutil.copy(ROOT / entry.path, copy)
+        said = Path(folder, "said")
         command = [
-            sys.executable,
-            str(ROOT / "scripts/verify_kernel.py"),
+            str(VERIFY),
             str(copy),
             "--format",
             "json",
@@ -104,14 +112,30 @@ def judge(entry: Entry, level: str = "full") -> Outcome:
             "--timeout",
             TIMEOUT if entry.needs == "cpu" else "150",
         ]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    verdict = ExitCode(run.returncode).name if run.returncode in set(ExitCode) else f"EXIT {run.returncode}"
+        run = SERVER.Process(target=_run, args=(command, str(said)))
+        run.start()
+        run.join(MOST_SECONDS)
+        if run.is_alive():
+            run.kill()
+            run.join()
+        code, printed, log = run.exitcode, said.read_text(), Path(f"{said}.log").read_text()
+    verdict = ExitCode(code).name if code in set(ExitCode) else f"EXIT {code}"
     try:
-        document = json.loads(run.stdout)
+        document = json.loads(printed)
+        if code == LOST:
+            verdict = ExitCode(document["exit_code"]).name
         reasons = [f"{r['check']}: {r['text']}" for r in document["reasons"]]
         return Outcome(entry, verdict, reasons, document["seconds"])
     except (json.JSONDecodeError, KeyError):
-        return Outcome(entry, verdict, [run.stderr.strip()[-600:]], 0.0)
+        return Outcome(entry, verdict, [log.strip()[-600:]], 0.0)
+
+
+def _run(command: list[str], said: str) -> None:
+    """The script as a process of its own runs it; what it prints goes to the file ``said``, its log beside it."""
+    for stream, file in ((1, said), (2, f"{said}.log")):
+        os.dup2(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), stream)
+    sys.argv = command
+    runpy.run_path(command[0], run_name="__main__")
 
 
 def report_miss(outcome: Outcome) -> None:

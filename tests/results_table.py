@@ -112,8 +112,9 @@ def _row(file: str, case: dict, path: Path) -> str:
     units = {"tflops": "TFLOP/s", "GBps": "GB/s"}
     rate = "".join(f", {case[key]:.0f} {unit}" for key, unit in units.items() if key in case)
     peer = f"{name}, {best:.1f} us | {best / case['kernel_us']:.2f}" if best else f"{name} | "
+    where = "" if path.name.startswith("h200") else f" ({path.name.partition('-')[0].upper()})"
     return (
-        f"| `{file}` | {case['case']} | {case['kernel_us']:.1f} us{rate} | {peer} | "
+        f"| `{file}` | {case['case']}{where} | {case['kernel_us']:.1f} us{rate} | {peer} | "
         f"`results/{path.name}` |\n"
     )
 

@@ -20,6 +20,7 @@ CASES = {
     "fp8_convert.py": ["n=4096", "given scale n=4099", "several tiles a CTA"],
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
     "layernorm.py": ["77x129"],
+    "masked_mse.py": ["tail", "plain", "fp16", "empty"],
     "prefix_sum.py": ["3x1023"],
     "rmsnorm.py": ["77x129"],
     "rmsnorm_fp8.py": ["3x1000", "strided", "zeros"],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kernel_harness.api import own_examples
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "find_example.py"
@@ -39,6 +40,13 @@ def test_the_projects_own_examples_come_first(arguments):
     assert answer["own"][0][1].startswith("Top-k of each row")
 
 
+def test_a_page_is_found_by_its_name():
+    code, answer = _find("conv1d")
+
+    assert code == 0
+    assert answer["own"] == [["references/conv1d.md", answer["own"][0][1]]]
+
+
 def test_each_of_several_words_must_be_there():
     code, answer = _find("int8", "decode")
 
@@ -58,9 +66,12 @@ def test_finds_where_an_old_path_went(old):
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (("--op", "gem"), "filed under aot, attention"),
+    (("--op", "groupnorm"), "try --op norm; examples are filed under"),
     (("--arch", "sm_95"), "there are examples for sm_80"),
     (("--learning-path", "Z"), "one of A, B, C, H"),
     ((), "a WORD, --op or --arch"),
+    (("--learning-path", "A", "--op", "gemm"), "go alone"),
+    (("--check", "n" * 300), "cannot be read"),
 ])  # fmt: skip
 def test_bad_input_gets_a_sentence(arguments, says):
     """What the index cannot know is a usage error that lists what it knows."""
@@ -107,3 +118,12 @@ def test_check_reports_what_a_checkout_lacks(tmp_path):
     assert code == 1
     assert ["cute/new/kernel.py", "in the checkout, not in the index"] in answer["differences"]
     assert len(answer["differences"]) == len(INDEX["examples"]) + 1
+
+
+def test_an_example_that_is_being_edited_stops_no_search(tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "softmax.py").write_text('"""A softmax."""\ndef kernel_fn(:\n')
+    (tmp_path / "examples" / "norm.py").write_text('"""A softmax-like norm."""\n')
+    monkeypatch.setattr(own_examples, "ROOT", tmp_path)
+
+    assert own_examples.find(["softmax"]) == [("examples/norm.py", "A softmax-like norm."), ("examples/softmax.py", "")]

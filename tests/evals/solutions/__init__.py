@@ -53,7 +53,7 @@ def wrong(task: str) -> str:
         "write-gemm-epilogue": ("return (x * x,)", "return (x,)"),
         "write-decode-attention": ("total = total * shrink + weight", "total = total + weight"),
         "write-block-scaled-fp8": ("= mScaleB[row_b, k]", "= mScaleB[row_b, 0]"),
-        "improve-softmax": ("(x - maximum) * LOG2E", "x - maximum"),
+        "improve-softmax": ("(maxima - maximum) * LOG2E", "maxima - maximum"),
         "improve-transpose": ("    cute.arch.barrier()\n", ""),
     }[task]
     text = right(task)

@@ -96,5 +96,5 @@ EDITS = {
         ("def flops(a, scale_a, b, scale_b)", "def flops(a, b, scale_a, scale_b)"),
         ("def kernel_fn(a, scale_a, b, scale_b,", "def kernel_fn(a, b, scale_a, scale_b,"),
     )),
-    "improve-softmax": ("examples/softmax_ladder/04_registers.py", ()),
+    "improve-softmax": ("templates/reduction.py", ()),
 }
