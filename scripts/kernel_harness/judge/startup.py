@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..contract import read_source
+from ..processes import worker
 from .outcome import Settings
 
 GPU_FILES = ("/dev/nvidiactl", "/dev/dxg")  # of the driver, on Linux and under WSL: seen before torch is imported
@@ -24,6 +28,17 @@ def common_imports(settings: Settings) -> list[str]:
     source = read_source(settings.kernel)[0]
     is_plain = "cutlass" in source and "environ" not in source
     return ["cutlass.cute"] if is_plain and may_use_gpu(settings) else []
+
+
+@contextlib.contextmanager
+def workplace(modules: Sequence[str] = ()) -> Iterator[tuple[Path, worker.Nursery]]:
+    """The folder of a verification, and the nursery of its workers, which begins to import PyTorch and ``modules``."""
+    folder = Path(tempfile.mkdtemp(prefix="torch_", dir=memory_folder()))
+    try:
+        with contextlib.closing(worker.start_nursery(folder, modules)) as nursery:
+            yield folder, nursery
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def memory_folder() -> str | None:

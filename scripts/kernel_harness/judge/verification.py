@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
@@ -36,8 +34,11 @@ FEW_BYTES, THOROUGH_BYTES = 2**15, 2**26  # of the inputs of a case that meets e
 SEEDS = {"quick": 1, "full": 3, "paranoid": 5}
 
 
-def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> Outcome:
-    """Judge a kernel file. Raises ContractError or UsageError for what is wrong before anything runs."""
+def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None, place=None) -> Outcome:
+    """Judge a kernel file. Raises ContractError or UsageError for what is wrong before anything runs.
+
+    place: of startup.workplace, where the caller had other work to do while PyTorch is imported.
+    """
     read_source(settings.kernel)
     if settings.reference:
         read_source(settings.reference)
@@ -45,19 +46,16 @@ def verify(settings: Settings, progress: Callable[[str], None] = lambda _: None)
     freed_memory.keep()
     outcome = Outcome(settings)
     progress = outcome.timed(progress)
-    folder = Path(tempfile.mkdtemp(prefix="torch_", dir=startup.memory_folder()))
-    try:
-        with contextlib.closing(worker.start_nursery(folder, startup.common_imports(settings))) as nursery:
-            progress("importing PyTorch")
-            with bytecode.kept(), child.yielding_threads():  # here, while the nursery imports it
-                from . import closing, derived_trials, device_trials, shrunk_trials, trials  # noqa: F401
+    with contextlib.ExitStack() as stack:
+        folder, nursery = place or stack.enter_context(startup.workplace(startup.common_imports(settings)))
+        stack.callback(worker.kill_orphans)
+        progress("importing PyTorch")
+        with bytecode.kept(), child.yielding_threads():  # here, while the nursery imports it
+            from . import closing, derived_trials, device_trials, shrunk_trials, trials  # noqa: F401
 
-            judge = Judge(settings, outcome, folder / "first", progress, nursery)
-            with contextlib.closing(judge), contextlib.suppress(Stop):
-                judge.run()
-    finally:
-        worker.kill_orphans()
-        shutil.rmtree(folder, ignore_errors=True)
+        judge = Judge(settings, outcome, folder / "first", progress, nursery)
+        with contextlib.closing(judge), contextlib.suppress(Stop):
+            judge.run()
     return outcome
 
 
@@ -131,9 +129,10 @@ class Judge:
         self.planned = [thorough, *(name for name in cases if name != thorough)]
         if self.settings.simulate and not self.settings.cases:
             jobs.append(shrunk_trials.run)
-        jobs += [partial(trials.run_case, case=name, bench=True) for name in self.bench[:MAX_BENCH_CASES]]
         if self.full and not self.settings.cases:
             jobs.append(derived_trials.run)
+        # The largest stand last in most files; begun last, it would be waited for by all lanes.
+        jobs += [partial(trials.run_case, case=name, bench=True) for name in reversed(self.bench[:MAX_BENCH_CASES])]
         if self.lanes:
             self.lanes.start(cases, jobs)
         trials.run_case(self, thorough, thorough=True)
@@ -148,7 +147,7 @@ class Judge:
         """Let the workers import the file: also the candidate, and True, where it may be for a GPU that is here."""
         self._send_oracle_load()
         on_gpu = startup.may_use_gpu(self.settings)
-        if on_gpu:
+        if on_gpu or self.settings.simulate:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
         return on_gpu
 

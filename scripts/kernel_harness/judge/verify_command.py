@@ -15,7 +15,7 @@ from .. import cli, contract, devices, environment, report, simulation
 from ..processes import worker
 from ..report import Report, Table
 from ..verdict import MEANING, ExitCode, worst
-from . import sanitize, second_look, told, unjudged_code
+from . import sanitize, second_look, startup, told, unjudged_code
 from .outcome import Outcome, Settings
 from .verification import verify
 
@@ -229,10 +229,15 @@ def _compile_only(options, archs: tuple[str, ...], started: float) -> ExitCode:
 
 
 def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: float, asked: Outcome) -> ExitCode:
-    """No GPU: compile, check the instruction facts, then run the PTX of the small cases in the simulator.
+    """No GPU: compile, check the instruction facts, then run the PTX of the small cases in the simulator."""
+    with ExitStack() as stack:  # what simulates imports PyTorch while others compile
+        place = None if simulation.possible() else stack.enter_context(startup.workplace())
+        return _compiled_and_simulated(options, settings, archs, started, asked, place)
 
-    A miss of EXPECT does not stop it: whether the numbers are right is another question.
-    """
+
+def _compiled_and_simulated(options, settings: Settings, archs: tuple[str, ...], started: float, asked: Outcome,
+                            place) -> ExitCode:
+    """A miss of EXPECT does not end it: whether the numbers are right is another question."""
     progress = report.Progress()
     compiled = _compile(options, archs, progress.step)
     progress.close()
@@ -245,7 +250,7 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
         reason = "none of the file's ARCHS can be simulated"
     if not reason:
         device = {"arch": arch, "multiprocessors": options.multiprocessors}
-        simulated = _simulate(settings, device, progress.step)
+        simulated = _simulate(settings, device, progress.step, place)
         if settings.level != "quick" and not simulated.findings and not simulated.needs_gpu:
             for other in of_other_code(compiled.document["kernels"], arch):
                 further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
@@ -299,11 +304,11 @@ def _without_gpu(options, settings: Settings, archs: tuple[str, ...], started: f
     )
 
 
-def _simulate(settings: Settings, device: dict, step) -> Outcome:
+def _simulate(settings: Settings, device: dict, step, place=None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="simulated-") as folder:  # its users are killed, and remove nothing
         # A deadlock is found as one there: time says only that the simulator is slow.
         slower = replace(settings, simulate={**device, "folder": folder}, timeout=SLOWER * settings.timeout)
-        return verify(slower, step)
+        return verify(slower, step, place)
 
 
 def of_other_code(kernels: list[dict], judged: str) -> list[str]:

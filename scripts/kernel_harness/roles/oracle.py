@@ -25,6 +25,7 @@ from ..inputs.symbols import symbols_elsewhere
 from ..observation import integrity
 from ..observation.tracing import trace_call
 from ..outputs import aliases
+from ..processes import bytecode
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
 CACHE_LIMIT_BYTES = 2**30  # of GPU memory that stays with this process between references
@@ -176,9 +177,10 @@ def is_exact(bundle: dict) -> dict:
     return {"exact": _widened(source, [], mode=mode) is not None and mode.is_exact}
 
 
+@functools.cache
 def rehearse() -> dict:
-    """Import what PyTorch's decompositions need (SymPy, torch._dynamo): five seconds in the first that runs."""
-    with Roundings(FLOAT32_ROUNDING):
+    """Import what PyTorch's decompositions need (SymPy, torch._dynamo): five seconds where no bytecode is kept."""
+    with bytecode.kept(), Roundings(FLOAT32_ROUNDING):
         torch.nn.functional.silu(torch.ones(4, dtype=torch.float64))
     return {}
 
@@ -192,6 +194,8 @@ def _widened(source: values.Mapping, mutated: list[int], move: float = 0.0, mode
 
 
 def _moved(source: values.Mapping, mutated: list[int], exact: dict, draws: int, unit: float, ties) -> dict | None:
+    if unit:
+        rehearse()
     mode = Roundings(unit) if unit else PinnedRoundings(FLOAT32_ROUNDING)
     runs = [_widened(source, mutated, max(unit, FLOAT32_ROUNDING), mode, ties)]
     if runs[0] is None and not unit:  # not every operation runs under a dispatch mode
