@@ -91,13 +91,13 @@ def measured() -> dict[str, list[tuple[Path, dict]]]:
 
 
 def table() -> str:
-    rows = []
-    for file, evidence in measured().items():
-        for path, document in evidence:
+    rows, evidence = [], measured()
+    for file in SHOWN:
+        for path, document in evidence.get(file, ()):
             rows += [
                 _row(file, case, path)
                 for case in document["cases"]
-                if case["case"] in SHOWN.get(file, ()) and case.get("kernel", file) == file
+                if case["case"] in SHOWN[file] and case.get("kernel", file) == file
             ]
     return HEAD + "".join(rows)
 
