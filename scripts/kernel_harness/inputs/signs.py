@@ -52,3 +52,16 @@ def runs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         groups = torch.where(rows < 0.25, 2 * rows, groups)
     wide = x.to(torch.float64)
     return cast(torch.where(groups < 0.25, wide.abs(), torch.where(groups < 0.5, -wide.abs(), wide)), x.dtype)
+
+
+def positive(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The magnitudes of a tensor that has both signs."""
+    if x.dtype.itemsize < 2 or x.numel() < DATA or not (bool((x < 0).any()) and bool((x > 0).any())) or is_sorted(x):
+        return None
+    return x.abs()
+
+
+def negative(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Their opposites: products with what is positive are below the zeros that fill up a tile."""
+    magnitudes = positive(x, generator)
+    return None if magnitudes is None else -magnitudes

@@ -64,6 +64,7 @@ class HostileTrials(RuleBreakers):
         counts = partial(self._is_as_before, within=within)
         self._hostile_trial(first, label, together.moved(times), decisive=True, counts=counts)
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
+        self._opposed(first)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(
             first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
@@ -78,6 +79,14 @@ class HostileTrials(RuleBreakers):
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
             self._ties(first)
+
+    def _opposed(self, first: Bundle) -> None:
+        """Products below zero throughout: a maximum that takes in the zeros beyond an edge shows."""
+        both = [i for i in range(len(first.tree["items"])) if self._varied(first, signs.positive, only={i})[1]]
+        if len(both) > 1:
+            above, _ = self._varied(first, signs.positive, only={both[0]})
+            label, others = f"input {both[0]} positive and the others negative", set(both[1:])
+            self._hostile_trial(above, label, signs.negative, decisive=True, only=others)
 
     def _further_draws(self, change) -> int:
         """A tie shows in one row of several: where there are few, in one draw of several."""

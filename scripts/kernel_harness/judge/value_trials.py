@@ -23,7 +23,7 @@ from .rule_breakers import RuleBreaker
 QUICK_SIMULATION = 1.0  # seconds a call: a case meets other values than get_inputs', too
 QUICK_INTERPRETER = 10.0  # seconds of a first call: its programs run in the opposite order, too
 MOST_VALUES = 4  # cases that do, in the simulator, where they launch code of their own or in less than
-VERY_QUICK_SIMULATION = 0.1  # seconds
+VERY_QUICK_SIMULATION, LONG_SIMULATION = 0.1, 8.0  # seconds
 TELLING_BYTES = 256  # of inputs: other values of nothing, or of one element, say little
 MODES = ("no_grad", "inference_mode")
 RARE_BYTES = 2**23  # of inputs, of which many are drawn
@@ -251,9 +251,13 @@ class ValueTrials(HostileTrials):
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly; hostile ones
-        also for some others."""
+        also for some others, and for slow ones the one trial that tells of an edge."""
         met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
-        if self.call_seconds > QUICK_SIMULATION or size < TELLING_BYTES:
+        if size < TELLING_BYTES:
+            return
+        if self.call_seconds > QUICK_SIMULATION:
+            if self.is_new_code and self.call_seconds < LONG_SIMULATION:
+                self._opposed(first)
             return
         if not met:
             self.rule_breakers = self._rule_breakers(first)

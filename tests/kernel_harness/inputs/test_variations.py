@@ -383,3 +383,14 @@ def test_the_first_rows_of_a_matrix_are_enlarged(tmp_path):
 @pytest.mark.parametrize("shape", [(1000,), (1, 1000)])
 def test_of_one_row_no_part_is_enlarged(tmp_path, shape):
     assert not vary([torch.randn(shape)], tmp_path, enlarged.first_rows)[1]
+
+
+def test_positive_and_negative_keep_magnitudes():
+    x = torch.randn(100, generator=torch.Generator().manual_seed(0))
+
+    above, below = signs.positive(x, None), signs.negative(x, None)
+
+    assert torch.equal(above, x.abs())
+    assert torch.equal(below, -x.abs())
+    assert signs.positive(x.abs(), None) is None
+    assert signs.negative(x.abs(), None) is None
