@@ -63,14 +63,16 @@ def _report(index, options, found) -> ExitCode:
     changes = [] if options.grep else api_index.changes_of(options.name)
     exact = not options.name or any(entry.path.endswith("." + options.name.rsplit(".")[-1]) for entry in found)
     near = [] if options.grep or (found and exact) else index.near(options.name)
-    shown = found[: options.limit]
+    alike = api_index.distinct(found)
+    shown, most_lines = list(alike)[: options.limit], None if options.full else DOC_LINES
     notes = [api_index.change_sentence(change) for change in changes]
     if options.name:
-        notes += [f"{api_index.shorten(entry.path)}: {_doc(entry, options.full)}" for entry in shown[:3] if entry.doc]
+        notes += [f"{api_index.shorten(entry.path)}: {api_index.doc_of(entry, most_lines)}" for entry in shown[:3] if entry.doc]
+    notes += [api_index.also_sentence(entry, alike[entry]) for entry in shown if alike[entry]]
     if near:
         notes.append(f"similar names: {', '.join(near)}")
-    if len(found) > len(shown):
-        notes.append(f"{len(found) - len(shown)} more; narrow the search or raise --limit")
+    if len(alike) > len(shown):
+        notes.append(f"{len(alike) - len(shown)} more; narrow the search or raise --limit")
     columns = ("name", "kind", "signature", "source", "since", "deprecated")
     names = [(api_index.shorten(e.path), e.kind, e.signature, f"{e.file}:{e.line}") for e in shown]
     rows = [(*name, api_index.since(e.path), e.deprecated or None) for name, e in zip(names, shown, strict=True)]
@@ -87,13 +89,6 @@ def _report(index, options, found) -> ExitCode:
         notes=notes,
     )
     return emit(report, options.format, options.output)
-
-
-def _doc(entry, full: bool) -> str:
-    lines = entry.doc.splitlines()
-    if full or len(lines) <= DOC_LINES:
-        return entry.doc
-    return "\n".join([*lines[:DOC_LINES], f"... {len(lines) - DOC_LINES} more lines: --full"])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from kernel_harness.verdict import ExitCode
 def main(argv: list[str] | None = None) -> ExitCode:
     parser = cli.parser(__doc__)
     parser.add_argument("kernel", type=Path, metavar="KERNEL.py", help="the kernel file")
-    parser.add_argument("--case", metavar="NAME", help="one of BENCH_CASES (the first)")
+    parser.add_argument("--case", metavar="NAME", help="one of BENCH_CASES or TEST_CASES (the first)")
     parser.add_argument("--compare", metavar="OTHER.py",
                         help="another kernel file, on the inputs of KERNEL.py, or reference for reference_fn")
     parser.add_argument("--ncu", metavar="PATH", help="the ncu to use (the one on the PATH)")

@@ -85,6 +85,11 @@ class KernelFile:
     bytes_moved: Callable | None
     tuning_space: Mapping | None
 
+    @property
+    def all_cases(self) -> dict[str, Mapping]:
+        """Those of BENCH_CASES, and what TEST_CASES name beside them."""
+        return {**self.cases, **self.bench_cases}
+
 
 def read_source(path: Path) -> tuple[str, ast.Module]:
     """The text and syntax tree of a kernel file; ContractError when it is no readable Python file."""

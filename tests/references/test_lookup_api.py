@@ -40,6 +40,24 @@ def test_finds_a_name_with_its_source_line(name):
     assert name.rsplit(".", 1)[-1] in "\n".join(source[entry["line"] - 1 : entry["line"] + 20])
 
 
+def test_a_bound_function_shows_its_parameters():
+    code, answer = _look_up("cute.arch.shuffle_sync")
+
+    assert code == 0
+    assert [entry["name"] for entry in answer["found"]] == ["cute.arch.shuffle_sync", "cute.arch.shuffle_sync_op"]
+    assert "mask_and_clamp" in answer["found"][1]["signature"]
+
+
+def test_a_method_of_many_classes_is_told_once():
+    code, answer = _look_up("bitcast")
+
+    assert code == 0
+    places = [(entry["file"], entry["line"]) for entry in answer["found"]]
+    assert len(places) == len(set(places)) < 8
+    assert answer["total"] > 20
+    assert any("is also in cutlass.Boolean" in note for note in answer["notes"])
+
+
 def test_a_removed_name_is_not_found_and_names_its_replacement():
     """The sentence holds the version and what to write instead."""
     code, answer = _look_up("cute.make_fragment")

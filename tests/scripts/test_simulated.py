@@ -405,6 +405,7 @@ def test_configurations_are_compiled_and_simulated_one_by_one(first_kernel, tmp_
         r"def reference_fn\(x, y\)": "def reference_fn(x, y, how='')",
         r"def kernel_fn\(x, y\):": "TEST_CASES = {'tiny': {'n': 77, 'how': 'wrong'}}\n"
         "BENCH_CASES = {'large': {'n': 1 << 20}}\n"
+        "EXPECT = {'sm_90a': {'registers': '<=1'}}\n"  # which no configuration has to keep
         "TUNING_SPACE = {'how': ['right', 'wrong', 'never']}\n\n\n"
         "def tuning_constraint(x, y, how):\n    return how != 'never' or 'not here'\n\n\n"
         "def kernel_fn(x, y, how='right'):\n    return at_once(x, y) * (1 + (how == 'wrong'))\n\n\ndef at_once(x, y):",

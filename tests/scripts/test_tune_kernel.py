@@ -98,11 +98,12 @@ def test_without_a_gpu_the_profile_is_what_the_code_tells(tmp_path):
     kernel = tmp_path / "softmax.py"
     kernel.write_text((SCRIPTS.parent / "templates" / "reduction.py").read_text()
                       .replace('ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120a")', 'ARCHS = ("sm_90a",)'))
-    command = [sys.executable, SCRIPTS / "profile_kernel.py", kernel, "--format", "json"]
+    command = [sys.executable, SCRIPTS / "profile_kernel.py", kernel, "--format", "json", "--case", "77x129"]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=300,
                               env=dict(os.environ, CUDA_VISIBLE_DEVICES="", PATH="/usr/bin:/bin"))
     document = json.loads(finished.stdout)
     assert finished.returncode == 6
+    assert document["case"] == "77x129"  # of TEST_CASES
     assert document["kernels"][0]["registers"] > 0
     assert document["verdict"] == "NO GPU"
 

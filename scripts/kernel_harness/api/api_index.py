@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from . import api_source
@@ -60,11 +61,18 @@ class ApiIndex:
         full = expand(name)
         path = full if full in self.entries else self.aliases.get(full)
         if path:
-            return [self.entries[path]]
+            return [self.entries[path], *self._bound_by(self.entries[path])]
         tail = "." + name
         paths = {path for path in self.entries if path.endswith(tail)}
         paths |= {target for alias, target in self.aliases.items() if alias.endswith(tail)}
-        return [self.entries[path] for path in sorted(paths, key=lambda path: (path.count("."), path))]
+        found = [self.entries[path] for path in sorted(paths, key=lambda path: (path.count("."), path))]
+        return [also for entry in found for also in (entry, *self._bound_by(entry))]
+
+    def _bound_by(self, entry: Entry) -> list[Entry]:
+        """The function whose parameters a ``functools.partial`` takes, such as cute.arch.shuffle_sync's."""
+        function = re.match(r"\w+ = partial\((\w+)", entry.signature)
+        path = function and f"{entry.path.rpartition('.')[0]}.{function.group(1)}"
+        return [self.entries[path]] if path in self.entries else []
 
     def near(self, name: str, count: int = 6) -> list[str]:
         """Short forms of the existing names that look most like `name`."""
@@ -84,6 +92,30 @@ class ApiIndex:
         told = [e for e in self.entries.values() if pattern.search(e.doc) and not pattern.search(e.path)]
         rank = lambda entry: ("experimental" in entry.path, entry.path.count("."), entry.path)
         return sorted(named, key=rank) + sorted(told, key=rank)
+
+
+def distinct(entries: Iterable[Entry]) -> dict[Entry, list[str]]:
+    """The first entry of each definition, with the other paths of the same one: a method that many classes inherit."""
+    found: dict[tuple, tuple[Entry, list[str]]] = {}
+    for entry in entries:
+        _, others = found.setdefault((entry.file, entry.line, entry.signature), (entry, []))
+        others.append(entry.path)
+    return {entry: paths[1:] for entry, paths in found.values()}
+
+
+def also_sentence(entry: Entry, paths: Sequence[str], most: int = 8) -> str:
+    """Where else the definition of ``entry`` is found."""
+    holders = [shorten(path.rpartition(".")[0]) for path in paths]
+    rest = f" and {len(holders) - most} others" if len(holders) > most else ""
+    return f"{shorten(entry.path)} is also in {', '.join(holders[:most])}{rest}"
+
+
+def doc_of(entry: Entry, most_lines: int | None) -> str:
+    """The docstring, or its first lines and how many more there are."""
+    lines = entry.doc.splitlines()
+    if most_lines is None or len(lines) <= most_lines:
+        return entry.doc
+    return "\n".join([*lines[:most_lines], f"... {len(lines) - most_lines} more lines: --full"])
 
 
 def expand(name: str) -> str:

@@ -43,6 +43,7 @@ sys.modules[{stem!r}] = _file
 _spec.loader.exec_module(_file)
 globals().update({{name: value for name, value in vars(_file).items() if not name.startswith("__")}})
 del TUNING_SPACE
+globals().pop("EXPECT", None)  # says what the file's own configuration compiles to
 
 
 {configured}

@@ -32,7 +32,7 @@ SHOWN = 0.005          # of them: fewer are not worth a row
 def collect(file: Path, case: str, arch: str, timeout_s: float) -> dict:
     """Counters of one call: {"case", "arch", "ctas", "instructions", "lines": [{"line", "space", ...}]}.
 
-    The case is ``case``, of BENCH_CASES, if its inputs are small enough, else the largest of TEST_CASES that is. A dict
+    The case is ``case`` if its inputs are small enough, else the largest of TEST_CASES that is. A dict
     with "reason" alone, one sentence, where there are no counters.
     """
     with tempfile.TemporaryDirectory(prefix="counters-") as folder:
@@ -79,7 +79,7 @@ def _affordable(kernel, case: str) -> tuple[str, list | None]:
         inputs = input_sets.draw(kernel.get_inputs, dict(keywords), 1)
         return inputs if reached_bytes(inputs) <= simulation.INPUT_BYTES else None
 
-    if (asked := drawn(kernel.bench_cases[case])) is not None:
+    if (asked := drawn(kernel.all_cases[case])) is not None:
         return case, asked
     small = {name: inputs for name, keywords in kernel.cases.items() if (inputs := drawn(keywords)) is not None}
     name = max(small, key=lambda name: reached_bytes(small[name]), default=case)

@@ -76,8 +76,9 @@ def _observe(arena: Arena, options) -> tuple[str, dict, list[dict]]:
     """(case, the contender's facts, the launches of one call); neither facts nor launches without a GPU."""
     loaded = arena.open()
     case = options.case or loaded["bench_cases"][0]
-    if case not in loaded["bench_cases"]:
-        raise no_such_case(case, options.kernel, loaded["bench_cases"])
+    known = list(dict.fromkeys(loaded["bench_cases"] + loaded["cases"]))
+    if case not in known:
+        raise no_such_case(case, options.kernel, known)
     try:
         arena.draw(case)
     except UndecidedError:   # it needs a GPU, and there is none

@@ -21,7 +21,7 @@ def main(file: str, case: str, calls: int = 1, subject: str = "kernel", inputs_o
     kernel = load_kernel(file)
     function = kernel.kernel_fn if subject == "kernel" else kernel.reference_fn
     source = load_kernel(inputs_of) if inputs_of not in ("", file) else kernel
-    keywords = dict(source.bench_cases[case])
+    keywords = source.all_cases[case]
     inputs = input_sets.draw(source.get_inputs, keywords, 1)
     for _ in range(WARM_UPS):
         function(*inputs)

@@ -74,7 +74,7 @@ def open_file(file: str, inputs_of: str, subject: str, method: str | None) -> di
     if subject == "compile":
         function = torch.compile(function, dynamic=False)
     # A reference may change its inputs as well; one that does not is put on the same footing.
-    _opened = Opened(kernel, source.get_inputs, dict(source.bench_cases), function, sorted(kernel.mutates), gpu, method,
+    _opened = Opened(kernel, source.get_inputs, source.all_cases, function, sorted(kernel.mutates), gpu, method,
                      clocks)
     return {"import_s": import_s, "sha256": kernel.sha256}
 

@@ -80,9 +80,9 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
 
 
 def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
-    """Call get_inputs for a case (of BENCH_CASES with ``bench``) under ``seed`` and lay the list out in ``file``."""
+    """Call get_inputs for a case (with ``bench`` of BENCH_CASES first) under ``seed`` and lay the list out in ``file``."""
     try:
-        made = _drawn((_file.bench_cases if bench else _file.cases)[case], seed)
+        made = _drawn((_file.all_cases if bench else _file.cases)[case], seed)
     except BaseException as error:
         return _failure("get_inputs", error)
     problem = _inputs_problem(made, not bench and not _file.cases[case])
