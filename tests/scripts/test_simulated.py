@@ -171,7 +171,8 @@ def test_a_result_that_hangs_on_which_cta_comes_first_is_wrong(tmp_path):
     wrong, right = verify(by_counter), verify(by_number)
 
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
-    assert re.search(r"FINDING cta-order \[case default.*\]: With the CTAs in the opposite order the result is wrong", wrong.stdout)
+    seen = r"FINDING cta-order \[case default.*\]: With the CTAs in the opposite order the result is wrong"
+    assert re.search(seen, wrong.stdout)
     assert right.returncode == 0, right.stdout + right.stderr
 
 

@@ -80,7 +80,7 @@ def load(path: str, reference: str | None = None, simulate: dict | None = None) 
 
 
 def inputs(case: str, seed: int, file: str, bench: bool = False) -> dict:
-    """Call get_inputs for a case (with ``bench`` of BENCH_CASES first) under ``seed`` and lay the list out in ``file``."""
+    """Call get_inputs for a case (``bench``: of BENCH_CASES first) under ``seed`` and lay the list out in ``file``."""
     try:
         made = _drawn((_file.all_cases if bench else _file.cases)[case], seed)
     except BaseException as error:

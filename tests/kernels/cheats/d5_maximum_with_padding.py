@@ -1,5 +1,5 @@
-"""The largest product of each number with those of a vector, in whole tiles: beyond its end they hold zeros, which a row of
-negative products is below.
+"""The largest product of each number with those of a vector, in whole tiles: beyond its end they hold zeros, which a
+row of negative products is below.
 
 catalogue: D5
 seen at: an agent's epilogue of 26 November 2026, accepted then
