@@ -67,7 +67,7 @@ def _report(index, options, found) -> ExitCode:
     shown, most_lines = list(alike)[: options.limit], None if options.full else DOC_LINES
     notes = [api_index.change_sentence(change) for change in changes]
     if options.name:
-        told = [(api_index.shorten(entry.path), api_index.doc_of(entry, most_lines)) for entry in shown[:3] if entry.doc]
+        told = [(api_index.shorten(e.path), api_index.doc_of(e, most_lines)) for e in shown[:3] if e.doc]
         notes += [f"{name}: {doc}" for name, doc in told]
     notes += [api_index.also_sentence(entry, alike[entry]) for entry in shown if alike[entry]]
     if near:
