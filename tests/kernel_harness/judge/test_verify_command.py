@@ -104,7 +104,7 @@ def test_a_wrong_result_weighs_more_than_a_missed_fact():
 @pytest.mark.cpu
 def test_a_simulation_tells_what_it_is_at(monkeypatch, capsys):
     """It takes minutes: a log that says nothing for so long looks like a hang."""
-    def verify(settings, progress):
+    def verify(settings, progress, place):
         progress("case a: first inputs")
         return verify_command.Outcome(settings, needs_gpu="in this test")
 
