@@ -21,6 +21,7 @@ CASES = {
     "gelu.py": ["none forward n=1031", "tanh backward n=1031", "misaligned"],
     "layernorm.py": ["77x129"],
     "masked_mse.py": ["tail", "plain", "fp16", "empty"],
+    "moe_router.py": ["groups of 20", "no groups", "bf16", "empty"],
     "prefix_sum.py": ["3x1023"],
     "rmsnorm.py": ["77x129"],
     "rmsnorm_fp8.py": ["3x1000", "strided", "zeros"],
