@@ -2,7 +2,7 @@
 
 catalogue: A11
 seen at: the single-file form of KernelBench#165 (checks without teeth)
-expect: CONTRACT | UNDECIDED | WRONG_RESULT
+expect: CONTRACT | UNDECIDED | WRONG_RESULT | CHEATING
 needs: cpu
 check: reference-determinism
 """
