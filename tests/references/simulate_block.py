@@ -238,6 +238,24 @@ def causal_along_steps(block):
     return torch.cat(got), torch.cat(want)
 
 
+def causal_packed(block):
+    import torch
+
+    got, want = [], []
+    for lengths in ((13, 1, 0, 40, 5), (2, 0, 0, 3, 1), (0, 9, 0), (77,)):
+        steps = sum(lengths)
+        starts = torch.tensor((0, *lengths)).cumsum(0).to(torch.int32)
+        x, weight = torch.randn(steps, 1032).to(torch.bfloat16), torch.randn(1032, block.WIDTH).to(torch.bfloat16)
+        out = torch.zeros_like(x)
+        compile_for_torch(block, *block.fakes)(x, weight, starts, out)
+        for sequence, length in zip(x.double().split(lengths), lengths, strict=True):
+            padded = torch.nn.functional.pad(sequence, (0, 0, block.WIDTH - 1, 0))
+            y = sum(padded[k : k + length] * weight[:, k].double() for k in range(block.WIDTH))
+            want.append(torch.nn.functional.silu(y).flatten())
+        got.append(out.double().flatten())
+    return torch.cat(got), torch.cat(want)
+
+
 def every_byte(block):
     import cutlass.cute as cute
     import torch
@@ -275,6 +293,7 @@ RUNS = {
     ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
     ("conv1d", "causal_kernel", "sm_90a"): causal,
     ("conv1d", "along_steps_kernel", "sm_90a"): causal_along_steps,
+    ("conv1d", "packed_kernel", "sm_90a"): causal_packed,
     ("memory", "sum_kernel", "sm_80"): sum_of_tiles,
     ("pipelines", "PRODUCERS", "sm_90a"): sum_of_columns,
     ("mma-atoms", "ldmatrix =", "sm_80"): one_tile_product,
