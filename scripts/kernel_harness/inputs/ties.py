@@ -84,7 +84,9 @@ def nudge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     if x.dtype not in (torch.float32, torch.float64):
         return None
     near = x.to(torch.float16).to(x.dtype)
-    return torch.where(torch.isfinite(near) & (near.abs() >= 2.0**-14), x + (near - x) / 2, x)
+    moved = x + (near - x) / 2
+    stays = moved.to(torch.bfloat16) == x.to(torch.bfloat16)  # half of one last digit may end on a tie
+    return torch.where(torch.isfinite(near) & (near.abs() >= 2.0**-14) & stays, moved, x)
 
 
 def _nearest_power(wide: torch.Tensor) -> torch.Tensor:

@@ -60,6 +60,16 @@ def test_a_nudge_moves_values_that_no_format_of_sixteen_bits_tells_apart():
     assert ties.nudge(x.half(), TORCH) is None
 
 
+def test_a_nudge_does_not_end_on_a_tie_of_bfloat16():
+    """Half of one last digit is rounded to an even one, and the tie to the other side."""
+    x = torch.tensor([float.fromhex("0x1.3efffe0000000p-1"), 1.0001])
+
+    y = ties.nudge(x, TORCH)
+
+    assert torch.equal(y.bfloat16(), x.bfloat16())
+    assert not torch.equal(y, x)
+
+
 def test_data_meet_the_numbers_beside_them(tmp_path):
     x = torch.randn(400, generator=TORCH)
     meet = ties.meeting(values.save([x, -2.0, 0.5, 1e-6, 7], tmp_path / "inputs"))
