@@ -32,6 +32,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
     parser.add_argument("--check", metavar="PATH", type=Path, help="a checkout or bare clone of NVIDIA/cutlass")
     cli.add_output(parser)
     options = parser.parse_args(argv)
+    options.words = " ".join(options.words).split()  # a quoted phrase is words, too
     cli.check_output(options.output)
     cli.require("yaml")
     sought = options.words or options.op or options.arch
@@ -40,8 +41,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
             raise cli.UsageError("--check and --learning-path go alone: leave WORD, --op and --arch out")
         return alone(options)
     if not sought:
-        topics = ", ".join(nvidia_examples.operations())
-        raise cli.UsageError(f"say what to look for: a WORD, --op or --arch; operations are {topics}")
+        raise cli.UsageError(f"say a WORD, --op or --arch; operations are {', '.join(nvidia_examples.operations())}")
     options.op, options.arch = _operation(options), _arch(options.arch)
     found = nvidia_examples.find(options.words, options.op, options.arch)
     own = own_examples.find(options.words)

@@ -47,6 +47,17 @@ def test_a_page_is_found_by_its_name():
     assert answer["own"] == [["references/conv1d.md", answer["own"][0][1]]]
 
 
+@pytest.mark.parametrize(("words", "path"), [
+    ("packed conv1d", "references/conv1d.md"),   # a heading below the first
+    ("moe router", "examples/moe_router.py"),    # parts of a name
+])  # fmt: skip
+def test_a_phrase_is_its_words(words, path):
+    code, answer = _find(words)
+
+    assert code == 0
+    assert [name for name, _ in answer["own"]] == [path]
+
+
 def test_each_of_several_words_must_be_there():
     code, answer = _find("int8", "decode")
 

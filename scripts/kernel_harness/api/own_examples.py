@@ -9,15 +9,18 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def find(words: Sequence[str]) -> list[tuple[str, str]]:
-    """(path, first line of what it says of itself) of the files whose path, docstring or first heading has all
-    ``words``, each whole."""
+    """(path, first line of what it says of itself) of the files whose path and docstring, or title and one heading,
+    have all ``words``, each whole."""
+    has_all = lambda text: all(re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text, re.I) for word in words)
     found = []
     for path in sorted([*ROOT.glob("templates/*.py"), *ROOT.glob("examples/**/*.py"), *ROOT.glob("references/*.md")]):
         text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-        is_page = path.suffix == ".md"
-        doc = text.partition("\n")[0].lstrip("# ") if is_page else ast.get_docstring(parsed(text)) or ""
-        if words and all(re.search(rf"\b{re.escape(word)}\b", f"{name} {doc}", re.IGNORECASE) for word in words):
-            found.append((name, doc.partition("\n")[0]))
+        if path.suffix == ".md":
+            title = text.partition("\n")[0].lstrip("# ")
+            told = [title, *(f"{title}: {heading}" for heading in re.findall(r"^## (.+)$", text, re.MULTILINE))]
+        else:
+            told = [ast.get_docstring(parsed(text)) or ""]
+        found += [(name, what.partition("\n")[0]) for what in told if words and has_all(f"{name} {what}")][:1]
     return found
 
 
