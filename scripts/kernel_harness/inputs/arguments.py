@@ -45,7 +45,12 @@ class OtherArgument:
     @property
     def is_smaller(self) -> bool:
         """A count of which one more may change nothing: a window that is longer than the sequence, a late step."""
-        return type(self.old) is int and type(self.new) is int and self.new < self.old
+        return type(self.old) is int and type(self.new) is int and 0 != self.new < self.old
+
+    @property
+    def is_zero(self) -> bool:
+        """The first place, class or step, no weight, no margin: what `if number:` takes for none given."""
+        return type(self.new) in (int, float) and self.new == 0
 
     @property
     def is_named(self) -> bool:
@@ -66,7 +71,8 @@ def other_arguments(bundle: Bundle, words: Sequence[str] = ()) -> list[OtherArgu
         for old, new, decides, changed in _changes(node, words):
             items = [*bundle.tree["items"][:index], changed, *bundle.tree["items"][index + 1 :]]
             found.append(OtherArgument(index, old, new, replace(bundle, tree={**bundle.tree, "items": items}), decides))
-    return found + _all_flags(bundle)
+    # Zeros come last: as a size one may take the process along.
+    return sorted(found + _all_flags(bundle), key=lambda other: other.is_zero)
 
 
 def _all_flags(bundle: Bundle) -> list[OtherArgument]:
@@ -91,6 +97,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
         for power in range(1, MOST_FOURTHS + 1):
             if new := old // 4**power:
                 yield old, new, False, {**node, "value": new}
+        if old not in (0, -1):
+            yield old, 0, False, {**node, "value": 0}
     elif kind == "float" and isinstance(old, float) and math.isfinite(old):
         new = FACTOR * old if old else 0.1
         yield old, new, True, {**node, "value": new}
@@ -98,6 +106,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
             yield old, old / FACTOR, True, {**node, "value": old / FACTOR}
         if 0 < abs(old) < NEGLIGIBLE:
             yield old, NOTICED, True, {**node, "value": NOTICED}
+        if old:
+            yield old, 0.0, True, {**node, "value": 0.0}
     elif kind == "float" and isinstance(old, str) and math.isinf(float(old)):  # a limit that is none
         new = math.copysign(1.0, float(old))
         yield float(old), new, True, {**node, "value": new}

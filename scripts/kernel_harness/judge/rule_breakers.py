@@ -99,12 +99,12 @@ class RuleBreakers(FileChecks):
         words = [word for path in paths if path for word in words_in(read_source(path)[1])]
         found, named, moves = [], 0, False
         for other in other_arguments(first, words):
-            if len(found) - named == MOST_SCALARS and not other.is_named:
+            if len(found) - named >= MOST_SCALARS and not (other.is_named or other.is_zero):
                 continue
             if other.is_smaller and moves:
                 continue
-            moves = type(other.old) is int and self._moves(other.bundle)
-            if other.is_smaller and not moves:
+            moves = (type(other.old) is int or other.is_zero) and self._moves(other.bundle)
+            if (other.is_smaller or other.is_zero) and not moves:
                 continue
             if other.is_named:
                 if named == MOST_WORDS or not self._moves(other.bundle):

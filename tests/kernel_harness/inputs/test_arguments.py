@@ -28,14 +28,14 @@ OTHERS = [
 
 @pytest.mark.parametrize(("argument", "other", "decides"), OTHERS)
 def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_path):
-    [(_, decided, rebuilt)] = changed(argument, tmp_path)
+    _, decided, rebuilt = changed(argument, tmp_path)[0]
 
     assert rebuilt == other
     assert decided == decides
 
 
 def test_an_epsilon_becomes_one_that_shows(tmp_path):
-    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, 0.25]
+    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, 0.25, 0.0]
 
 
 def test_a_name_becomes_those_of_its_kind_and_those_of_the_file(tmp_path):
@@ -53,7 +53,7 @@ def test_sizes_in_a_sequence_keep_their_sum(sizes, others, tmp_path):
 def test_what_a_dict_holds_changes_one_at_a_time(tmp_path):
     found = [rebuilt for _, _, rebuilt in changed({"scale": 2.0, "causal": True}, tmp_path)]
 
-    assert found == [{"scale": 2.0, "causal": False}, {"scale": 2.1875, "causal": True}]
+    assert found == [{"scale": scale, "causal": causal} for scale, causal in ((2.0, False), (2.1875, True), (0.0, True))]
 
 
 def test_sentences_are_no_words():
@@ -61,16 +61,26 @@ def test_sentences_are_no_words():
 
 
 def test_a_share_becomes_a_smaller_one_too(tmp_path):
-    assert [new for new, _, _ in changed(1.0, tmp_path)] == [FACTOR, 1 / FACTOR]
+    assert [new for new, _, _ in changed(1.0, tmp_path)] == [FACTOR, 1 / FACTOR, 0.0]
 
 
 def test_a_window_becomes_smaller_ones_of_which_one_shows(tmp_path):
-    assert [new for new, _, _ in changed(100, tmp_path)] == [101, 25, 6, 1]
+    assert [new for new, _, _ in changed(100, tmp_path)] == [101, 25, 6, 1, 0]
 
 
 def test_flags_change_together_too(tmp_path):
     bundle = values.save([torch.ones(4), False, 3.0, True], tmp_path / "inputs")
-    last = other_arguments(bundle)[-1]
+    found = other_arguments(bundle)
+    both = next(other for other in found if other.new == [True, False])
 
-    assert last.decides
-    assert [node["value"] for node in last.bundle.tree["items"][1:]] == [True, 3.0, False]
+    assert both.decides
+    assert [node["value"] for node in both.bundle.tree["items"][1:]] == [True, 3.0, False]
+
+
+def test_zeros_come_last_and_only_once(tmp_path):
+    bundle = values.save([torch.ones(4), 3, 2.0, -1, 0, True], tmp_path / "inputs")
+    found = other_arguments(bundle)
+    zeros = [(other.index, other.new) for other in found if other.is_zero]
+
+    assert zeros == [(1, 0), (2, 0.0), (3, 0)]  # after the axis -1 comes axis 0, too
+    assert [other.is_zero for other in found[-3:]] == [True] * 3
