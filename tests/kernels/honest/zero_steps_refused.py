@@ -4,6 +4,7 @@ catalogue: D5
 seen at: kernels that size their grid by a count, and scale by a reciprocal
 expect: PASS
 needs: cpu
+check: other-values
 """
 
 import torch
