@@ -63,6 +63,28 @@ def test_an_honest_kernel_goes_through_streams_and_a_graph(verified):
     assert not [note for note in document["notes"] if "graph" in note]
 
 
+VIEWS = """
+import torch
+
+def kernel_fn(x):
+    q, k = x.chunk(2, -1)
+    return 2 * q, k
+
+def reference_fn(x):
+    return x[:, :32] * 2, x[:, 32:]
+
+def get_inputs(n=24):
+    return [torch.randn(n, 64, device="cuda")]
+"""
+
+
+def test_poison_for_a_replay_spares_the_input_that_a_result_is_a_view_of(verified):
+    """From the first to the last element of k lie most of q, which the replay reads."""
+    code, document = verified(VIEWS, "--level", "quick")
+
+    assert code == 0, document["reasons"]
+
+
 def test_after_a_failed_capture_the_next_case_has_a_process_of_its_own(verified):
     """PyTorch's allocator and generators stay in capture when a capture cannot be ended."""
     body = """

@@ -349,9 +349,8 @@ def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
 
 
 def _poison_results(entry: Slot, result, byte: int) -> None:
-    """Overwrite the memory of the results, but not of inputs that the kernel is meant to change."""
-    mutated = [entry.inputs[i] for i in sorted(_file.mutates) if i < len(entry.inputs)]
-    held = [t.untyped_storage().data_ptr() for t in leaves(mutated)]
+    """Overwrite the memory of the results, but not that of inputs, which a kernel may change or return views of."""
+    held = {t.untyped_storage().data_ptr() for t in leaves(entry.inputs)}
     for tensor in leaves(result):
         if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
             start, stop = values.extent(tensor)
