@@ -164,7 +164,8 @@ class _Contest:
                 self._accuse(contender, [answer])
                 continue
             tolerance = self.tolerance if contender is arena.kernel else None
-            verdict = arena.ask(arena.referee, "judge", kept=answer["kept"], reference=reference, tolerance=tolerance)
+            verdict = arena.ask(arena.referee, "judge", kept=answer["kept"], inputs=fresh, reference=reference,
+                                tolerance=tolerance)
             contender.samples += 1
             Path(kept).unlink(missing_ok=True)
             if verdict["wrong"]:

@@ -191,7 +191,7 @@ class _Tuner:
                 continue
             verdict = {"wrong": f"it returns {', '.join(answer['lazy'])} instead of torch.Tensor"}
             if "kept" in answer:
-                verdict = arena.ask(arena.referee, "judge", kept=answer["kept"], reference=reference,
+                verdict = arena.ask(arena.referee, "judge", kept=answer["kept"], inputs=fresh, reference=reference,
                                     tolerance=self.tolerance)
             with contextlib.suppress(OSError):
                 Path(kept).unlink()

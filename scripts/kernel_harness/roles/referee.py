@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .. import values
-from ..comparison import compare
+from ..comparison import compare, contraction
 from ..inputs import input_sets
 from ..performance import roofline, timing
 
@@ -28,8 +30,8 @@ def vary(fresh: dict, earlier: dict, seed: int) -> dict:
     return {"same": same}
 
 
-def judge(kept: dict, reference: dict, tolerance: dict | None) -> dict:
-    """Compare the outputs in ``kept`` with the oracle's answer; ``wrong`` is a sentence, or None."""
+def judge(kept: dict, inputs: dict, reference: dict, tolerance: dict | None) -> dict:
+    """Compare the outputs in ``kept`` with the oracle's answer on ``inputs``; ``wrong`` is a sentence, or None."""
     result, native = values.Bundle.from_json(kept), values.Bundle.from_json(reference["native"])
     got, wanted = dict(values.tensors_of(result.tree)), dict(values.tensors_of(native.tree))
     results = [{path for path in paths if path.startswith("['result']")} for paths in (got, wanted)]
@@ -39,11 +41,13 @@ def judge(kept: dict, reference: dict, tolerance: dict | None) -> dict:
     outputs = _tensors(result)
     anchors = [_tensors(values.Bundle.from_json(reference[kind])) if kind in reference else {}
                for kind in ("native", "golden", "moved")]
+    given = [node for _, node in values.tensors_of(inputs["tree"])]
     used = 0.0
     for path, node in wanted.items():
         if got[path]["shape"] != node["shape"] or got[path]["dtype"] != node["dtype"]:
             return {"wrong": f"{path} is {values.describe(got[path])}, the reference's {values.describe(node)}"}
-        expected = compare.Expected(*(anchor.get(path) for anchor in anchors))
+        sizes = contraction.sizes(given, math.prod(node["shape"]))
+        expected = compare.Expected(*(anchor.get(path) for anchor in anchors), **sizes)
         rule = compare.Tolerance(**tolerance) if tolerance else None
         outcome = compare.compare(path, outputs[path], expected, rule, device)
         used = max(used, outcome.budget_used)
