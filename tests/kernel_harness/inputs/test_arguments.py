@@ -53,7 +53,8 @@ def test_sizes_in_a_sequence_keep_their_sum(sizes, others, tmp_path):
 def test_what_a_dict_holds_changes_one_at_a_time(tmp_path):
     found = [rebuilt for _, _, rebuilt in changed({"scale": 2.0, "causal": True}, tmp_path)]
 
-    assert found == [{"scale": scale, "causal": causal} for scale, causal in ((2.0, False), (2.1875, True), (0.0, True))]
+    assert found[:2] == [{"scale": 2.0, "causal": False}, {"scale": 2.1875, "causal": True}]
+    assert found[2:] == [{"scale": 0.0, "causal": True}]
 
 
 def test_sentences_are_no_words():

@@ -1,7 +1,7 @@
 """A row of padding that is the first counts as none given: `if padding_row`.
 
 catalogue: D5
-seen at: embedding kernels whose optional index is taken for a flag (one held-out kernel, cpu-2026-11-26-9e1123d-held-out.json)
+seen at: embedding kernels whose optional index is taken for a flag (cpu-2026-11-26-9e1123d-held-out.json, g05)
 expect: WRONG_RESULT
 needs: cpu
 check: other-values
