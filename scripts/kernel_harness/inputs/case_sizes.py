@@ -87,7 +87,9 @@ def add_unset(file: KernelFile, cases: list[str], limit: int) -> dict:
             for case in given:
                 with suppress(Exception):  # whatever get_inputs raises: it does not take the value
                     if _bytes_with(file, case) <= limit and _bytes_with(file, {**case, **chosen}) <= limit:
-                        names.append(", ".join(f"{k}={v}" for k, v in chosen.items()) + ", which no case sets")
+                        together = " together" if len(chosen) > 1 else ""
+                        said = ", ".join(f"{k}={v}" for k, v in chosen.items())
+                        names.append(f"{said}, which no case sets{together}")
                         file.cases[names[-1]] = {**case, **chosen}
                         break
         groups.append(names)

@@ -210,6 +210,13 @@ def is_drawn(x: torch.Tensor) -> bool:
     return not are_distinct and int(counts.max()) > int(counts.min())
 
 
+def lacks_zero(x: torch.Tensor) -> bool:
+    """Are these positions or classes in no order, some of them negative marks perhaps, of which none is the first?"""
+    if x.dim() == 0 or x.numel() < DATA or _is_in_order(x) or bool((x == 0).any()):
+        return False
+    return int(x.max()) > 1 and len(x.unique()) < x.numel()
+
+
 def most_alike(x: torch.Tensor) -> int:
     """How often the most frequent of classes comes; 0 where a crowd of one of them would be unlike them."""
     counts = x.unique(return_counts=True)[1] if is_drawn(x) else torch.zeros(1)

@@ -65,3 +65,13 @@ def negative(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None
     """Their opposites: products with what is positive are below the zeros that fill up a tile."""
     magnitudes = positive(x, generator)
     return None if magnitudes is None else -magnitudes
+
+
+def zeros_above(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The same with zeros of both signs, which are alike, as the largest: a maximum by bits tells them apart."""
+    below = negative(x, generator)
+    if below is None:
+        return None
+    hit = torch.rand(x.shape, generator=generator, device=x.device)
+    wide = torch.where(hit < 0.1, 0.0, below.to(torch.float64))
+    return cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)

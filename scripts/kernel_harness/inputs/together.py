@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import torch
 
-from .variations import around, cast
+from .hostile import around
+from .variations import cast
 
 
 def moved(times: float) -> Callable:

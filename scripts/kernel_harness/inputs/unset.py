@@ -7,10 +7,11 @@ from itertools import combinations
 
 NUMBERS = {int: (8, 1), float: (0.5,)}  # where the default is zero: eight elements to spare, a share of one half
 ONES = (2, 3)  # where it is one: a batch, a dilation, groups
+OPTIONS = ("bool", "float", "str", "NoneType", "dtype")  # types of defaults that are no sizes
 
 
 def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
-    """For each keyword whose default stands in all cases, and each pair of flags that cases set one at a time, [the
+    """For each keyword whose default stands in all cases, and each pair of options that cases set one at a time, [the
     keywords to try], of which the first that are taken count: the other value of a flag, others than zero of a number,
     others than one of an integer. Another size or dtype that never changes may be the only one that a kernel is for."""
     found = []
@@ -23,8 +24,14 @@ def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, ob
             found.append([{name: value} for value in NUMBERS[type(default)]])
         elif type(default) is int and default == 1:
             found.append([{name: value} for value in ONES])
-    flags = [name for name, default in defaults.items() if type(default) is bool]
-    turned = [{name for name in flags if case.get(name, defaults[name]) != defaults[name]} for case in cases]
-    singly = [name for name in flags if any(name in names for names in turned)]
-    pairs = [set(pair) for pair in combinations(singly, 2) if not any(names >= set(pair) for names in turned)]
-    return found + [[{name: not defaults[name] for name in flags if name in pair}] for pair in pairs]
+    return found + _pairs(defaults, cases)
+
+
+def _pairs(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
+    """Options that no case sets together, as the first cases that set them do; those with a dtype come last."""
+    options = [name for name, default in defaults.items() if type(default).__name__ in OPTIONS]
+    options.sort(key=lambda name: type(defaults[name]).__name__ == "dtype")
+    said = [{n: case[n] for n in options if case.get(n, defaults[n]) != defaults[n]} for case in cases]
+    first = {name: next((case[name] for case in said if name in case), None) for name in options}
+    pairs = combinations([name for name in options if first[name] is not None], 2)
+    return [[{n: first[n] for n in pair}] for pair in pairs if not any(set(pair) <= case.keys() for case in said)]

@@ -18,7 +18,6 @@ from ..values import Bundle
 from .structured import FEW, is_structured
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
-LONG = 4096  # elements along a dimension
 DATA = 64  # elements; fewer are parameters
 PART_ELEMENTS = 1 << 26  # a float64 copy of one part is 512 MiB; inputs of gigabytes are varied part by part
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -101,13 +100,13 @@ def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """
     strength = 0.15 + 0.2 * torch.rand((), generator=generator, device=x.device, dtype=torch.float64)
     first = x.reshape(-1)[:1].to(torch.float64)
-    if x.numel() > 1 and bool(torch.isfinite(first)) and all(bool((part == first).all()) for part in _wide_parts(x)):
+    if x.numel() > 1 and bool(torch.isfinite(first)) and all(bool((part == first).all()) for part in wide_parts(x)):
         base = 1.0 if first == 0 else first.abs()
         draw = {"generator": generator, "device": x.device, "dtype": torch.float64}
         return _in_parts(x, lambda part: part + base * torch.rand(part.shape, **draw))
-    squares = sum(torch.where(torch.isfinite(part), part, 0.0).square().sum() for part in _wide_parts(x))
+    squares = sum(torch.where(torch.isfinite(part), part, 0.0).square().sum() for part in wide_parts(x))
     scale = (squares / x.numel()).sqrt().clamp_min(1e-300)
-    largest = max(float(torch.where(torch.isfinite(part), part, 0.0).abs().max()) for part in _wide_parts(x))
+    largest = max(float(torch.where(torch.isfinite(part), part, 0.0).abs().max()) for part in wide_parts(x))
     power = -1.0 if largest <= 1.0 < 1.4 * largest else 1.0
 
     def moved(part: torch.Tensor) -> torch.Tensor:
@@ -122,7 +121,7 @@ def _raw(x: torch.Tensor) -> torch.Tensor:
     return x.reshape(-1).view(RAW[x.element_size()])
 
 
-def _wide_parts(x: torch.Tensor):
+def wide_parts(x: torch.Tensor):
     """x in float64, in flat parts."""
     return (part.to(torch.float64) for part in x.reshape(-1).split(PART_ELEMENTS))
 
@@ -130,7 +129,7 @@ def _wide_parts(x: torch.Tensor):
 def _in_parts(x: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """``change`` of x in float64, back in the dtype of x."""
     result = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-    for target, part in zip(result.view(-1).split(PART_ELEMENTS), _wide_parts(x), strict=True):
+    for target, part in zip(result.view(-1).split(PART_ELEMENTS), wide_parts(x), strict=True):
         target.copy_(cast(change(part), x.dtype))
     return result
 
@@ -178,7 +177,7 @@ def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 def rotate(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Every row turns by the same number of places: what it holds stays, where each value is does not."""
     columns = x.shape[-1] if x.dim() else 1
-    if columns <= FEW or not all(bool(torch.isfinite(part).all()) for part in _wide_parts(x)):
+    if columns <= FEW or not all(bool(torch.isfinite(part).all()) for part in wide_parts(x)):
         return None  # NaN and infinities mark places
     by = int(torch.randint(1, columns, (), generator=generator, device=x.device))
     return _raw(x).view(x.shape).roll(by, -1).view(x.dtype)
@@ -240,127 +239,10 @@ def repeat(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return flat.view(x.shape)
 
 
-def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return cast(x.to(torch.float64) * 37.0, x.dtype)
-
-
-def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Half values of hundreds, whose squares are out of its range."""
-    return cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
-
-
-def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return cast(x.to(torch.float64) * 2.0**-9, x.dtype)
-
-
-def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Heavy tails: one element in 256 (at least one) is 50 times as large, at random places."""
-    wide = x.to(torch.float64, copy=True).flatten()
-    wide[places(x, generator, 256)] *= 50.0
-    return cast(wide.view(x.shape), x.dtype)
-
-
-def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """The first and the last slice of each dimension are 64 times as large: a dropped tail is no rounding any more."""
-    wide = x.to(torch.float64, copy=True)
-    for axis, size in enumerate(x.shape):
-        for at in {0, size - 1}:
-            wide.select(axis, at).mul_(64.0 ** (1 / x.dim()))
-    return cast(wide, x.dtype)
-
-
-def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Multiples of a power of two near the values' size, up to two of them, so that products and sums are exact and
-    ties are many; no negatives or zeros where there were none. The values' own, rounded: what is small beside another
-    input, as a system's outer diagonals, stays so."""
-    wide = x.to(torch.float64)
-    if not (finite := wide[torch.isfinite(wide) & (wide != 0)]).numel():
-        return None
-    unit = torch.exp2(finite.square().mean().sqrt().log2().round())
-    steps = (wide / unit).round().clamp(-2 if bool((finite < 0).any()) else 1 if bool((wide > 0).all()) else 0, 2)
-    return cast(torch.where(torch.isfinite(wide), steps * unit + 0.0, wide), x.dtype)  # 0.0: no zero with a sign
-
-
-def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Zeros of both signs, except where values are positive by their nature: scales, variances, discounts."""
-    if float(x.to(torch.float64).min()) > 0:
-        return None
-    hit = torch.rand(x.shape, generator=generator, device=x.device)
-    wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
-    return cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
-
-
-def empty_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """One row of zeros, as padding brings, except where values are positive by their nature."""
-    if x.dim() < 2 or x.numel() < 2 * x.shape[-1] or float(x.to(torch.float64).min()) > 0:
-        return None
-    rows = x.reshape(-1, x.shape[-1]).clone()
-    rows[len(rows) // 2] = 0
-    return rows.view(x.shape)
-
-
-def zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """A row alone becomes zeros, as of a layer that took no part: of several, one does (empty_row)."""
-    return torch.zeros_like(x) if x.dim() == 1 and len(x) > FEW and float(x.to(torch.float64).min()) <= 0 else None
-
-
-def throughout(pick: Callable[[torch.Tensor], torch.Tensor]):
-    """A change of data of one sign: all are as the largest, or as the smallest. A decay near one forgets nothing."""
-
-    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        if x.dtype.itemsize < 2 or x.numel() < DATA or not (float(x.min()) > 0 or float(x.max()) < 0):
-            return None
-        return pick(x).expand(x.shape).clone()
-
-    return change
-
-
-def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """The last slice of each long dimension weighs a sixteenth of all: what a long reduction leaves out shows."""
-    if max(x.shape, default=0) < LONG:
-        return None
-    wide = x.to(torch.float64, copy=True)
-    for axis, size in enumerate(x.shape):
-        if size >= LONG:
-            wide.select(axis, size - 1).mul_(size / 16)
-    return cast(wide, x.dtype)
-
-
-def around(times: float, least_bytes: int = 4):
-    """A change that moves data to around so many times their spread, below zero if some are: a maximum that starts from
-    zero shows at 8. Farther off sound expansions as |x|^2 - 2xy + |y|^2 fail, too, unless no answer changes there.
-
-    least_bytes: of a value; smaller types stay.
-    """
-
-    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        is_finite = all(bool(torch.isfinite(part).all()) for part in _wide_parts(x))
-        if x.dtype.itemsize < least_bytes or x.numel() < DATA or not is_finite:
-            return None
-        wide = x.to(torch.float64)
-        return cast(wide + times * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
-
-    return change
-
-
 def places(x: torch.Tensor, generator: torch.Generator, rarity: int) -> torch.Tensor:
     """Indices of one element in ``rarity``, at least one."""
     count = max(1, x.numel() // rarity)
     return torch.randint(x.numel(), (count,), generator=generator, device=x.device)
-
-
-HOSTILE = {
-    "values 37 times as large": large,
-    "values 256 times as large": huge,
-    "values 512 times as small": small,
-    "heavy tails (one in 256 is 50 times as large)": spikes,
-    "few values (exact sums, ties)": coarse,
-    "signed zeros": signed_zeros,
-    "first and last slices 64 times as large": edges,
-    "a row of zeros": empty_row,
-    "values around 8 times their spread": around(8),
-    "values 37 times as large around 8 times their spread": lambda x, chance: around(8)(large(x, chance), chance),
-}
 
 
 def is_sorted(x: torch.Tensor) -> bool:

@@ -16,7 +16,7 @@ from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 6, 6
+MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 8, 6
 MOST_CASES = 6  # that get other integers
 MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20

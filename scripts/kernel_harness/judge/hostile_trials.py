@@ -20,7 +20,7 @@ from ..comparison.structure import (
     tensors,
 )
 from ..contract import ContractError
-from ..inputs import alike, enlarged, integers, nonfinite, signs, ties, together, variations
+from ..inputs import alike, enlarged, hostile, integers, nonfinite, signs, ties, together
 from ..values import Bundle
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
@@ -39,22 +39,26 @@ class HostileTrials(RuleBreakers):
 
     def _hostile(self, first: Bundle) -> None:
         self.conditioned = True
-        for label, change in variations.HOSTILE.items():
+        for label, change in hostile.HOSTILE.items():
             self._hostile_trial(first, label, change, decisive=True)
             for _ in range(self._further_draws(change)):
                 self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
             label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
-            self._hostile_trial(first, label, variations.long_tails, decisive=True, only={index})
+            self._hostile_trial(first, label, hostile.long_tails, decisive=True, only={index})
             label = f"all rows of input {index} as the first"
             self._hostile_trial(first, label, alike.rows, decisive=True, only={index}, roughly=True)
             label = f"input {index} zeros throughout"
-            self._hostile_trial(first, label, variations.zeros, decisive=True, only={index})
+            self._hostile_trial(first, label, hostile.zeros, decisive=True, only={index})
+            label = f"one of input {index} far above the others: the first of each row, the last of a vector"
+            self.conditioned = False  # these are values like others, and no excuse
+            self._hostile_trial(first, label, hostile.led, decisive=True, only={index})
+            self.conditioned = True
             for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
-                label, change = f"input {index} its {what} value throughout", variations.throughout(pick)
+                label, change = f"input {index} its {what} value throughout", hostile.throughout(pick)
                 self._hostile_trial(first, label, change, decisive=True, only={index})
             times, within = _offset(first.tree["items"][index])
-            label, change = f"input {index} around {times} times its spread, which changes no answer", variations.around
+            label, change = f"input {index} around {times} times its spread, which changes no answer", hostile.around
             counts = partial(self._is_as_before, within=within)
             self.conditioned = times == FAR[0]  # nearer float32 loses nothing, and an error of the mean must show
             self._hostile_trial(first, label, change(times, 2), decisive=True, only={index}, counts=counts)
@@ -65,6 +69,7 @@ class HostileTrials(RuleBreakers):
         self._hostile_trial(first, label, together.moved(times), decisive=True, counts=counts)
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._opposed(first)
+        self._hostile_trial(first, "zeros of both signs above all others", signs.zeros_above, decisive=True)
         self._hostile_trial(first, "a constant mask made random", integers.unmask, decisive=True, kinds="index")
         self._hostile_trial(
             first, "NaN and infinities at a few places", nonfinite.specials, decisive=self.judge.paranoid
@@ -91,7 +96,7 @@ class HostileTrials(RuleBreakers):
     def _further_draws(self, change) -> int:
         """A tie shows in one row of several: where there are few, in one draw of several."""
         rows = max(1, sum(t.numel() for t in tensors(self.base["native"])))
-        return min(COARSE_DRAWS, FEW_ROWS // rows) if change is variations.coarse and not self.case_failed() else 0
+        return min(COARSE_DRAWS, FEW_ROWS // rows) if change is hostile.coarse and not self.case_failed() else 0
 
     def _hostile_trial(
         self, first: Bundle, label: str, change, decisive: bool, kinds="float", only=None,
@@ -103,7 +108,7 @@ class HostileTrials(RuleBreakers):
         if not moved or self.case_failed():
             return
         try:
-            ties = change is variations.coarse and not self._hangs_on_order(new)
+            ties = change is hostile.coarse and not self._hangs_on_order(new)
             expected = self._reference(new, "hostile", roundings=True, ties=ties)
         except ContractError:
             return  # the reference refuses such values: they are outside what the file promises

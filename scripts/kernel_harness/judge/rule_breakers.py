@@ -160,6 +160,8 @@ class RuleBreakers(FileChecks):
         for index, x in whole.items():
             if x.dim() > 1 and bool((x == 1).all()):
                 add(variations.scramble, "zeros among the ones", index, decides=True)
+            if integers.lacks_zero(x):
+                add(integers.put_one(0), "a zero, which get_inputs does not make,", index, decides=True, partly=True)
             if adds_up:
                 add(integers.repeated, "indices that come twice, which the reference adds up,", index, decides=True)
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):

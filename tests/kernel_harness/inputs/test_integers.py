@@ -313,3 +313,13 @@ def test_nearly_all_in_one_segment_leaves_whole_tiles():
     assert bool((changed % 16 == 0).all())
     assert changed[-1] == 112
     assert sorted(changed.diff().tolist()) == [0, 16, 16, 80]
+
+
+def test_ids_that_leave_out_the_first_lack_zero():
+    ids = torch.randint(1, 40, (8, 24))
+
+    assert integers.lacks_zero(ids)
+    assert integers.lacks_zero(torch.where(torch.rand(8, 24) < 0.25, -1, ids))  # padding
+    assert not integers.lacks_zero(integers.put_one(0)(ids, torch.Generator().manual_seed(0)))
+    assert not integers.lacks_zero(torch.arange(1, 200))  # in order
+    assert not integers.lacks_zero(torch.randperm(200) + 1)  # one of each

@@ -32,6 +32,14 @@ def test_flags_that_cases_set_one_at_a_time_are_set_together():
     assert unset(defaults, [*cases, {"shared": True, "turned": True, "dense": False}]) == []
 
 
+def test_options_of_other_types_are_set_together_as_the_first_case_sets_them():
+    defaults = {"rows": 8, "weighted": False, "smoothing": 0.0, "mode": "sum", "dtype": torch.float32, "mask": None}
+    cases = [{}, {"weighted": True}, {"smoothing": 0.1, "rows": 9}, {"smoothing": 0.2, "dtype": torch.float16}]
+
+    assert unset(defaults, cases) == [
+        [{"weighted": True, "smoothing": 0.1}], [{"weighted": True, "dtype": torch.float16}]]
+
+
 def test_cases_are_made_of_what_get_inputs_takes():
     def get_inputs(n=1 << 20, spare=0, causal=False):
         if spare == 8:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.inputs import enlarged, integers, nonfinite, signs, together, variations
+from kernel_harness.inputs import enlarged, hostile, integers, nonfinite, signs, together, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -54,13 +54,13 @@ def test_warp_leaves_integers_infinities_and_scalars_alone(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float64], ids=str)
 def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
     x = torch.randn(32, 16).to(dtype)
-    for number, (label, change) in enumerate(variations.HOSTILE.items()):
+    for number, (label, change) in enumerate(hostile.HOSTILE.items()):
         folder = tmp_path / str(number)
         folder.mkdir()
         (y,), changed = vary([x], folder, change)
 
-        wide_only, half_only = "around" in label, change is variations.huge
-        assert changed == (dtype is torch.float64 if wide_only else dtype is torch.float16 if half_only else True)
+        takes = {hostile.huge: (torch.float16,), hostile.tiny: (torch.bfloat16, torch.float64)}.get(change)
+        assert changed == (dtype is torch.float64 if "around" in label else not takes or dtype in takes)
         assert torch.isfinite(y.float()).all()
 
 
@@ -140,7 +140,7 @@ def test_a_tensor_of_one_sign_gets_both_and_others_stay(tmp_path):
 
 
 def test_zeros_come_only_where_values_need_not_be_positive(tmp_path):
-    for number, change in enumerate((variations.coarse, variations.signed_zeros)):
+    for number, change in enumerate((hostile.coarse, hostile.signed_zeros)):
         folder = tmp_path / str(number)
         folder.mkdir()
         (scales, data), _ = vary([torch.rand(512) + 0.1, torch.randn(512)], folder, change)
@@ -153,7 +153,7 @@ def test_few_values_tie_and_keep_the_sizes_of_inputs_beside_each_other(tmp_path)
     low, diagonal, masked = torch.rand(64, 9) - 0.5, 2 + torch.rand(64, 9), torch.randn(64, 9)
     masked[:, 3] = -torch.inf
 
-    (outer, middle, data), changed = vary([low, diagonal, masked], tmp_path, variations.coarse)
+    (outer, middle, data), changed = vary([low, diagonal, masked], tmp_path, hostile.coarse)
 
     assert changed
     assert bool((2 * outer.abs().amax(1) < middle.amin(1)).all())   # a dominant diagonal stays one
@@ -163,7 +163,7 @@ def test_few_values_tie_and_keep_the_sizes_of_inputs_beside_each_other(tmp_path)
 
 
 def test_the_last_slice_of_a_long_dimension_weighs_a_sixteenth(tmp_path):
-    (x, short), _ = vary([torch.ones(3, 8192), torch.ones(64)], tmp_path, variations.long_tails)
+    (x, short), _ = vary([torch.ones(3, 8192), torch.ones(64)], tmp_path, hostile.long_tails)
 
     assert torch.equal(x[:, -1], torch.full((3,), 512.0))
     assert bool((x[:, :-1] == 1).all() and (short == 1).all())
@@ -224,7 +224,7 @@ def test_values_that_keep_a_rule_change_only_where_that_is_asked_for(tmp_path):
     assert torch.equal(same, weights)
 
 
-@pytest.mark.parametrize("change", [variations.coarse, variations.signed_zeros], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [hostile.coarse, hostile.signed_zeros], ids=lambda change: change.__name__)
 def test_what_comes_in_strict_order_beside_other_data_stays_strict(tmp_path, change):
     knots, data = torch.linspace(0, 1, 40), torch.randn(40)
     beside, alone = tmp_path / "beside", tmp_path / "alone"
@@ -250,7 +250,7 @@ def test_repeated_integers_are_some_of_the_old_ones_with_another_histogram(tmp_p
 
 
 def test_an_empty_row_is_one_row_of_zeros_and_none_where_values_are_positive(tmp_path):
-    (y, scales), changed = vary([torch.randn(9, 5), torch.rand(9, 5) + 0.1], tmp_path, variations.empty_row)
+    (y, scales), changed = vary([torch.randn(9, 5), torch.rand(9, 5) + 0.1], tmp_path, hostile.empty_row)
 
     assert changed
     assert int((y == 0).all(1).sum()) == 1
@@ -320,19 +320,19 @@ def test_one_element_shrinks():
 def test_a_row_alone_becomes_zeros_unless_it_is_positive():
     row = torch.randn(9, generator=TORCH)
 
-    assert not bool(variations.zeros(row, TORCH).any())
-    assert variations.zeros(row.abs() + 1, TORCH) is None
-    assert variations.zeros(row.view(3, 3), TORCH) is None, "empty_row has those"
+    assert not bool(hostile.zeros(row, TORCH).any())
+    assert hostile.zeros(row.abs() + 1, TORCH) is None
+    assert hostile.zeros(row.view(3, 3), TORCH) is None, "empty_row has those"
 
 
 @pytest.mark.parametrize(("pick", "wanted"), [(torch.amax, 0.9), (torch.amin, 0.1)], ids=["largest", "smallest"])
 def test_data_of_one_sign_take_their_largest_or_smallest_value_throughout(pick, wanted):
     gate = 0.5 + 0.3 * torch.rand(40, 5, generator=TORCH)
     gate[3, 2], gate[7, 1] = 0.9, 0.1
-    change = variations.throughout(pick)
+    change = hostile.throughout(pick)
 
     assert torch.equal(change(gate, TORCH), torch.full((40, 5), wanted))
-    assert torch.equal(variations.throughout(torch.amax)(-gate, TORCH), torch.full((40, 5), -0.1))
+    assert torch.equal(hostile.throughout(torch.amax)(-gate, TORCH), torch.full((40, 5), -0.1))
     assert change(gate - 0.5, TORCH) is None
     assert change(gate[:2], TORCH) is None, "few numbers are parameters"
 
@@ -394,3 +394,35 @@ def test_positive_and_negative_keep_magnitudes():
     assert torch.equal(below, -x.abs())
     assert signs.positive(x.abs(), None) is None
     assert signs.negative(x.abs(), None) is None
+
+
+def test_tiny_values_are_lost_beside_one_and_keep_their_digits(tmp_path):
+    x = torch.randn(64)
+
+    (y, half), _ = vary([x, x.half()], tmp_path, hostile.tiny)
+
+    assert torch.equal(1 + y, torch.ones(64))
+    assert torch.equal(y * 2.0**30, x)
+    assert torch.equal(half, x.half())  # float16 has no such numbers
+
+
+def test_the_first_of_a_row_leads_and_the_others_together_still_show(tmp_path):
+    scores, vector, positive = torch.randn(8, 300), torch.randn(40), torch.rand(8, 300)
+
+    (led, last, same), _ = vary([scores, vector, positive], tmp_path, hostile.led)
+
+    weights = led.softmax(-1)
+    assert bool((led[:, :1] - led[:, 1:] > 7.5).all())
+    assert bool((weights[:, 1:].sum(-1) > 0.03).all())
+    assert last[-1] == 16 * vector.abs().max()
+    assert torch.equal(last[:-1], vector[:-1])
+    assert torch.equal(same, positive)
+
+
+def test_zeros_of_both_signs_are_the_largest(tmp_path):
+    (y,), _ = vary([torch.randn(16, 64)], tmp_path, signs.zeros_above)
+
+    zeros = y == 0
+    assert float(y.max()) == 0
+    assert 0.1 < float(zeros.float().mean()) < 0.3
+    assert 0 < int(y.signbit()[zeros].sum()) < int(zeros.sum())

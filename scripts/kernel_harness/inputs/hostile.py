@@ -1,0 +1,153 @@
+"""Values that are hard to compute with: large and tiny, heavy tails, one far above the others, zeros and ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+
+from .structured import FEW
+from .variations import DATA, cast, places, wide_parts
+
+LONG = 4096  # elements along a dimension
+LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
+
+
+def large(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return cast(x.to(torch.float64) * 37.0, x.dtype)
+
+
+def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half values of hundreds, whose squares are out of its range."""
+    return cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
+
+
+def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return cast(x.to(torch.float64) * 2.0**-9, x.dtype)
+
+
+def tiny(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A billionth, which 1 + x and x + eps lose, in formats that have such numbers."""
+    is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
+    return cast(x.to(torch.float64) * 2.0**-30, x.dtype) if is_wide else None
+
+
+def led(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The first of each row of data that has both signs is LEAD and the others are around a tenth: as a score it has
+    nearly all the weight, and many others together have a share that shows. The last of a vector is far above all."""
+    wide = x.to(torch.float64, copy=True)
+    spread = float(wide.square().mean().sqrt()) if x.numel() else 0.0
+    if x.dtype.itemsize < 2 or x.dim() == 0 or x.shape[-1] < 2 or float(wide.min()) >= 0 or not math.isfinite(spread):
+        return None
+    if x.dim() == 1:
+        wide[-1] = 16 * wide.abs().max()
+    else:
+        wide *= 0.1 / max(spread, 1e-300)
+        wide[..., 0] = LEAD
+    return cast(wide, x.dtype)
+
+
+def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Heavy tails: one element in 256 (at least one) is 50 times as large, at random places."""
+    wide = x.to(torch.float64, copy=True).flatten()
+    wide[places(x, generator, 256)] *= 50.0
+    return cast(wide.view(x.shape), x.dtype)
+
+
+def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """The first and the last slice of each dimension are 64 times as large: a dropped tail is no rounding any more."""
+    wide = x.to(torch.float64, copy=True)
+    for axis, size in enumerate(x.shape):
+        for at in {0, size - 1}:
+            wide.select(axis, at).mul_(64.0 ** (1 / x.dim()))
+    return cast(wide, x.dtype)
+
+
+def coarse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Multiples of a power of two near the values' size, up to two of them, so that products and sums are exact and
+    ties are many; no negatives or zeros where there were none. The values' own, rounded: what is small beside another
+    input, as a system's outer diagonals, stays so."""
+    wide = x.to(torch.float64)
+    if not (finite := wide[torch.isfinite(wide) & (wide != 0)]).numel():
+        return None
+    unit = torch.exp2(finite.square().mean().sqrt().log2().round())
+    steps = (wide / unit).round().clamp(-2 if bool((finite < 0).any()) else 1 if bool((wide > 0).all()) else 0, 2)
+    return cast(torch.where(torch.isfinite(wide), steps * unit + 0.0, wide), x.dtype)  # 0.0: no zero with a sign
+
+
+def signed_zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Zeros of both signs, except where values are positive by their nature: scales, variances, discounts."""
+    if float(x.to(torch.float64).min()) > 0:
+        return None
+    hit = torch.rand(x.shape, generator=generator, device=x.device)
+    wide = torch.where(hit < 0.1, 0.0, x.to(torch.float64))
+    return cast(torch.where(hit > 0.9, -0.0, wide), x.dtype)
+
+
+def empty_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One row of zeros, as padding brings, except where values are positive by their nature."""
+    if x.dim() < 2 or x.numel() < 2 * x.shape[-1] or float(x.to(torch.float64).min()) > 0:
+        return None
+    rows = x.reshape(-1, x.shape[-1]).clone()
+    rows[len(rows) // 2] = 0
+    return rows.view(x.shape)
+
+
+def zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A row alone becomes zeros, as of a layer that took no part: of several, one does (empty_row)."""
+    return torch.zeros_like(x) if x.dim() == 1 and len(x) > FEW and float(x.to(torch.float64).min()) <= 0 else None
+
+
+def throughout(pick: Callable[[torch.Tensor], torch.Tensor]):
+    """A change of data of one sign: all are as the largest, or as the smallest. A decay near one forgets nothing."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dtype.itemsize < 2 or x.numel() < DATA or not (float(x.min()) > 0 or float(x.max()) < 0):
+            return None
+        return pick(x).expand(x.shape).clone()
+
+    return change
+
+
+def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The last slice of each long dimension weighs a sixteenth of all: what a long reduction leaves out shows."""
+    if max(x.shape, default=0) < LONG:
+        return None
+    wide = x.to(torch.float64, copy=True)
+    for axis, size in enumerate(x.shape):
+        if size >= LONG:
+            wide.select(axis, size - 1).mul_(size / 16)
+    return cast(wide, x.dtype)
+
+
+def around(times: float, least_bytes: int = 4):
+    """A change that moves data to around so many times their spread, below zero if some are: a maximum that starts from
+    zero shows at 8. Farther off sound expansions as |x|^2 - 2xy + |y|^2 fail, too, unless no answer changes there.
+
+    least_bytes: of a value; smaller types stay.
+    """
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        is_finite = all(bool(torch.isfinite(part).all()) for part in wide_parts(x))
+        if x.dtype.itemsize < least_bytes or x.numel() < DATA or not is_finite:
+            return None
+        wide = x.to(torch.float64)
+        return cast(wide + times * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)
+
+    return change
+
+
+HOSTILE = {
+    "values 37 times as large": large,
+    "values 256 times as large": huge,
+    "values 512 times as small": small,
+    "values a billion times as small": tiny,
+    "heavy tails (one in 256 is 50 times as large)": spikes,
+    "few values (exact sums, ties)": coarse,
+    "signed zeros": signed_zeros,
+    "first and last slices 64 times as large": edges,
+    "a row of zeros": empty_row,
+    "values around 8 times their spread": around(8),
+    "values 37 times as large around 8 times their spread": lambda x, chance: around(8)(large(x, chance), chance),
+}
