@@ -15,6 +15,7 @@ from ..comparison.structure import (
     floats,
     masks_elsewhere,
     matching,
+    rms,
     same_outputs,
     same_rows,
     tensors,
@@ -31,6 +32,7 @@ TIE_DRAWS = 3
 # float32 keeps as much of the spread as that and more, bfloat16 a 32nd of it.
 FAR, NEAR = (4096, 2.0**-7), (16, 2.0**-3)
 COARSE_DRAWS, FEW_ROWS = 6, 64  # results
+KEPT = 2.0**-8  # of the size of answers, or more, where tiny inputs have meaning of their own, as a direction
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
@@ -39,6 +41,8 @@ class HostileTrials(RuleBreakers):
 
     def _hostile(self, first: Bundle) -> None:
         self.conditioned = True
+        counts_if_wrong = lambda expected: self.judge.paranoid or self._keeps_its_size(expected)
+        self._hostile_trial(first, "values a billion times as small", hostile.tiny, decisive=counts_if_wrong)
         for label, change in hostile.HOSTILE.items():
             self._hostile_trial(first, label, change, decisive=True)
             for _ in range(self._further_draws(change)):
@@ -99,11 +103,12 @@ class HostileTrials(RuleBreakers):
         return min(COARSE_DRAWS, FEW_ROWS // rows) if change is hostile.coarse and not self.case_failed() else 0
 
     def _hostile_trial(
-        self, first: Bundle, label: str, change, decisive: bool, kinds="float", only=None,
+        self, first: Bundle, label: str, change, decisive, kinds="float", only=None,
         counts=lambda expected: True, roughly: bool = False,
     ) -> None:
-        """only: indices of inputs. counts: says of the reference's answers whether the trial is one. roughly: results
-        that are nearly right pass: in long sums of equal numbers all roundings go one way."""
+        """decisive: whether a wrong result counts, or what says so of the reference's answers. only: indices of inputs.
+        counts: says of the reference's answers whether the trial is one. roughly: results that are nearly right pass:
+        in long sums of equal numbers all roundings go one way."""
         new, moved = self._varied(first, change, only, kinds)
         if not moved or self.case_failed():
             return
@@ -116,6 +121,7 @@ class HostileTrials(RuleBreakers):
             return  # out of the reference's own range
         if not counts(expected):
             return
+        decisive = decisive(expected) if callable(decisive) else decisive
         work = self._working_copy(new)
         reply = self._call(label, work, "b", poison="large", may_fail=True)
         error = str(reply.get("error", ""))
@@ -152,6 +158,14 @@ class HostileTrials(RuleBreakers):
     def _masks(self, expected: dict, bundle: Bundle) -> bool:
         """Is what is not finite masked by the values, and none of it one of equals that may be masked or not?"""
         return masks_elsewhere(expected, self.base) and not self._hangs_on_order(bundle)
+
+    def _keeps_its_size(self, expected: dict) -> bool:
+        """Are the answers real numbers as large as on the first inputs? Of smaller ones a kernel may keep the digits
+        that show beside those, and of choices among numbers that hardly differ there is more than one right."""
+        now, before = (tensors(kind["golden"] or kind["native"]) for kind in (expected, self.base))
+        if len(now) != len(before) or not all(t.dtype.is_floating_point for t in before):
+            return False
+        return all(rms(new) >= KEPT * rms(old) for new, old in zip(now, before, strict=True))
 
     def _is_as_before(self, expected: dict, within: float) -> bool:
         """Are the golden answers those of the first inputs? Of a normalisation, say, which sees no offset."""

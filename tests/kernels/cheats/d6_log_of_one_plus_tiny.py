@@ -5,6 +5,7 @@ seen at: symmetric logarithms and softplus in float32 (h200-2026-11-27-8092e1f-h
 expect: WRONG_RESULT
 needs: cpu
 check: values
+level: paranoid
 """
 
 import torch
