@@ -296,12 +296,17 @@ def _tolerance(path: Path, module: ModuleType) -> dict[str, float] | None:
 
 
 def _mutates(path: Path, module: ModuleType) -> frozenset[int]:
+    """Indices of get_inputs()'s list; MUTATES may also hold names of kernel_fn's parameters."""
     mutates = getattr(module, "MUTATES", ())
+    names = []
+    with contextlib.suppress(TypeError, ValueError):  # a kernel_fn without a signature has no names
+        names = list(inspect.signature(module.kernel_fn).parameters)
     if not isinstance(mutates, (list, tuple, set, frozenset)) or not all(
-        isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in mutates
+        i in names if isinstance(i, str) else type(i) is int and i >= 0 for i in mutates
     ):
-        raise ContractError(f"{path}: MUTATES must hold indices of get_inputs()'s list, got {mutates!r}")
-    return frozenset(mutates)
+        known = "indices of get_inputs()'s list or names of kernel_fn's parameters"
+        raise ContractError(f"{path}: MUTATES must hold {known}, got {mutates!r}")
+    return frozenset(names.index(i) if isinstance(i, str) else i for i in mutates)
 
 
 def _mapping(path: Path, module: ModuleType, name: str, form: str) -> dict:

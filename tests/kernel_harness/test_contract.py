@@ -24,6 +24,12 @@ def test_loads_a_file_with_its_cases_and_defaults(tmp_path):
     assert loaded.tolerance is None
 
 
+def test_inputs_that_change_may_be_named(tmp_path):
+    text = GOOD.replace("kernel_fn(x)", "kernel_fn(x, residual, *rest)")
+
+    assert load_kernel(write(tmp_path, text + "MUTATES = ('residual', 3)\n")).mutates == {1, 3}
+
+
 @pytest.mark.parametrize(("text", "sentence"), [
     ("def kernel_fn(x): return x\n", "does not define reference_fn and get_inputs"),
     (GOOD + "kernel_fn = 3\n", "kernel_fn is a int, not a function"),
@@ -37,6 +43,8 @@ def test_loads_a_file_with_its_cases_and_defaults(tmp_path):
     (GOOD + "TOLERANCE = 0.1\n", "TOLERANCE must be"),
     (GOOD + "TOLERANCE = {'rtol': -1}\n", "TOLERANCE must be"),
     (GOOD + "MUTATES = (-1,)\n", "MUTATES must hold indices"),
+    (GOOD + "MUTATES = ('z',)\n", "names of kernel_fn's parameters, got ('z',)"),
+    (GOOD + "MUTATES = 'x'\n", "MUTATES must hold indices"),
     (GOOD + "ARCHS = ('h100',)\n", "'h100' is no compile target"),
     (GOOD + "ARCHS = 5\n", "ARCHS must name compile targets"),
     (GOOD + "ARCHS = []\n", "ARCHS must name compile targets"),
