@@ -2,6 +2,7 @@
 
   python scripts/tune_kernel.py KERNEL.py                          every case of BENCH_CASES
   python scripts/tune_kernel.py KERNEL.py --case n=2^24            one case
+  python scripts/tune_kernel.py KERNEL.py --only "(256, 176)"      some configurations
   python scripts/tune_kernel.py KERNEL.py --budget 60 --jobs 8     longer races, more processes that compile
 
 KERNEL.py defines TUNING_SPACE = {keyword of kernel_fn: [values]} and may define
@@ -27,7 +28,10 @@ COLUMNS = ("case", "configuration", "us", "rounds", "first call s", "state")
 def main(argv: list[str] | None = None) -> ExitCode:
     parser = cli.parser(__doc__)
     parser.add_argument("kernel", type=Path, metavar="KERNEL.py", help="the kernel file")
-    parser.add_argument("--case", action="append", default=[], metavar="NAME", help="a case of BENCH_CASES; repeatable")
+    parser.add_argument("--case", action="append", default=[], metavar="NAME",
+                        help="a case of BENCH_CASES, without a GPU one of TEST_CASES; repeatable")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT",
+                        help="only configurations with TEXT in what is printed of them, as 'tile=128'; repeatable")
     parser.add_argument("--budget", type=cli.positive(float), default=30.0, metavar="S",
                         help="seconds of racing for each case (30)")
     parser.add_argument("--jobs", type=cli.positive(), default=4, help="processes that compile at the same time (4)")
@@ -50,7 +54,7 @@ def main(argv: list[str] | None = None) -> ExitCode:
     cli.require("torch")
     progress = Progress()
     settings = tuning.Settings(options.kernel, options.case, options.budget, options.jobs, options.timeout,
-                               options.method, options.journal)
+                               options.method, options.journal, options.only)
     try:
         document = tuning.run(settings, progress.step)
     except Stopped as stop:

@@ -24,6 +24,15 @@ def _look_up(*arguments: str) -> tuple[int, dict]:
     return done.returncode, json.loads(done.stdout)
 
 
+def test_several_names_are_told_one_after_the_other():
+    command = [sys.executable, SCRIPT, "cute.where", "cute.no_such_name", "--format", "plain"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 1  # one of them is not there
+    assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("VERDICT")] == [
+        "verdict=FOUND", 'verdict="NOT']
+
+
 @pytest.mark.parametrize(
     "name",
     ["cute.copy", "cutlass.cute.copy", "cute.compile", "cute.jit", "cute.math.exp2", "cute.ReductionOp.ADD",

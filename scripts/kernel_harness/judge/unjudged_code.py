@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..cli import UsageError
-from ..compiled import capture, ptx
+from ..compiled import capture, kernel_facts, ptx
 from ..contract import ContractError, read_source
 from ..simulation import INPUT_BYTES
 from .outcome import Outcome
@@ -23,18 +23,21 @@ DECISIVE = ("values", "simulation", "race", "cta-order")  # to raise there is no
 
 def of_large_cases(outcome: Outcome, arch: str) -> dict[str, set[str]]:
     """{case: digests} of the code for ``arch`` that ``outcome``, of a simulation, did not judge."""
-    facts, kernel = outcome.facts, outcome.settings.kernel
-    large = list(dict.fromkeys([*facts.get("bench_cases", ()), *facts.get("too_large", ())]))[:MOST_CASES]
-    if not large or outcome.settings.cases or not facts.get("simulated_code"):
+    known, kernel = outcome.facts, outcome.settings.kernel
+    large = list(dict.fromkeys([*known.get("bench_cases", ()), *known.get("too_large", ())]))[:MOST_CASES]
+    if not large or outcome.settings.cases or not known.get("simulated_code"):
         return {}
     try:
         (captured,) = capture.capture(kernel, (arch,), large, SECONDS)
     except (capture.CaptureError, ContractError, UsageError) as error:
         outcome.note(f"whether the large cases launch other code than the small ones was not seen: {error}"[:300])
         return {}
+    for facts in kernel_facts.labelled(captured.kernels, kernel.stem):
+        for spilled in kernel_facts.spill_notes(facts):
+            outcome.note(f"[case {', '.join(sorted({launch.case for launch in facts.kernel.launches}))}] {spilled}")
     others: dict[str, set[str]] = {}
     for compiled in captured.kernels:
-        if compiled.ptx and (code := ptx.digest(compiled.ptx)) not in facts["simulated_code"]:
+        if compiled.ptx and (code := ptx.digest(compiled.ptx)) not in known["simulated_code"]:
             for launch in compiled.launches:
                 others.setdefault(launch.case, set()).add(code)
     return {case: others[case] for case in large if case in others}
@@ -85,7 +88,8 @@ def take_in(outcome: Outcome, few: Outcome) -> None:
     for finding in few.findings:
         if finding not in found:
             outcome.note(f"[case {finding.case}] {where} {finding.text[:200]} That is no wrong answer")
-    outcome.facts["few_multiprocessors"] = few.facts.get("simulated_cases", [])
+    cases = outcome.facts["few_multiprocessors"] = few.facts.get("simulated_cases", [])
+    outcome.note(f"simulated on a GPU of {count} multiprocessor{'s' if count > 1 else ''}, too: {len(cases)} cases")
     known = {*outcome.facts.get("simulated_code", ()), *few.facts.get("simulated_code", ())}
     outcome.facts["simulated_code"] = sorted(known)
 
@@ -100,6 +104,6 @@ def note(outcome: Outcome, others: dict[str, set[str]]) -> None:
         count = len({code for codes in left.values() for code in codes})
         outcome.note(
             f"{', '.join(left)}: they launch {count} kernels that no simulated case did, whose numbers were not "
-            "judged: host code picks them by size. Give TEST_CASES a small case for each (one whose get_inputs passes "
-            "the configuration on), or run tune_kernel.py"
+            "judged: host code picks them by size. Run tune_kernel.py --case SMALL, which simulates each configuration "
+            "of TUNING_SPACE on one small case, or let get_inputs pass one on and give TEST_CASES such cases"
         )

@@ -78,7 +78,7 @@ class Checked:
 def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict:
     """{"case", "arch", "configurations": [Checked, ...]}; UndecidedError where nothing can be simulated."""
     space, case, arch = _asked(settings)
-    every = configurations(space)
+    every = configurations(space, settings.only)
     done: list[Checked] = []
 
     def check(folder: str, index: int) -> Checked:

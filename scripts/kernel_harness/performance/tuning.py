@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import environment
-from ..cli import no_such_case
+from ..cli import UsageError, no_such_case
 from ..contract import ContractError
 from ..verdict import ExitCode
 from . import statistics
@@ -33,7 +33,8 @@ DEADLY = ("CUDA error", "illegal", "unspecified launch failure", "misaligned add
 
 @dataclass(frozen=True)
 class Settings:
-    """What to tune. jobs: processes that compile; budget_s: of racing for each case; journal: where steps are kept."""
+    """What to tune. jobs: processes that compile; budget_s: of racing for each case; journal: where steps are kept;
+    only: configurations that have one of these in their text, and the file as it stands."""
 
     file: Path
     cases: Sequence[str] = ()
@@ -42,6 +43,7 @@ class Settings:
     timeout_s: float = 300.0
     method: str | None = None
     journal: Path | None = None
+    only: Sequence[str] = ()
 
 
 def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> dict:
@@ -81,9 +83,14 @@ def _identity(sha256: str, method: str | None) -> dict[str, str]:
             "method": method or "the best clock"}  # times of two clocks make no median
 
 
-def configurations(space: Mapping[str, Sequence]) -> list[dict]:
-    """The file's own defaults first, then every combination of the space."""
-    return [{}, *(dict(zip(space, values, strict=True)) for values in itertools.product(*space.values()))]
+def configurations(space: Mapping[str, Sequence], only: Sequence[str] = ()) -> list[dict]:
+    """The file's own defaults first, then every combination of the space, or those that ``only`` names."""
+    every = [dict(zip(space, values, strict=True)) for values in itertools.product(*space.values())]
+    chosen = [config for config in every if not only or any(text in text_of(config) for text in only)]
+    if not chosen:
+        first = text_of(every[0]) if every else "there is none at all"
+        raise UsageError(f"--only {' --only '.join(only)}: no configuration has that in its text, such as {first}")
+    return [{}, *chosen]
 
 
 class _Tuner:
@@ -96,14 +103,15 @@ class _Tuner:
 
     def case(self, name: str, space: Mapping[str, Sequence]) -> dict:
         """Compile, verify and race one case; what is in the journal is not done again."""
-        known = [self.journal.of(name, config) for config in configurations(space)]
-        if not self.journal.is_finished(name, self.settings.budget_s):
+        known = [self.journal.of(name, config) for config in configurations(space, self.settings.only)]
+        if self.settings.only or not self.journal.is_finished(name, self.settings.budget_s):
             self.racing = [progress for progress in known if progress.failure is None and progress.dropped is None]
             self._staff(name)
             self._compile(name)
             self._verify(name)
             self._race(name)
-            self.journal.finish(name, self.settings.budget_s)
+            if not self.settings.only:
+                self.journal.finish(name, self.settings.budget_s)
         return _case_document(name, known)
 
     def _staff(self, name: str) -> None:

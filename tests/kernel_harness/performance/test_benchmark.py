@@ -187,6 +187,14 @@ def test_configurations_start_with_the_file_as_it_stands():
     assert text_of({}) == "as the file stands"
 
 
+def test_only_some_configurations_are_taken_by_what_is_printed_of_them():
+    space = {"tile": [64, 128, 256]}
+
+    assert tuning.configurations(space, ["=64", "256"]) == [{}, {"tile": 64}, {"tile": 256}]
+    with pytest.raises(UsageError, match="no configuration has that in its text, such as tile=64"):
+        tuning.configurations(space, ["32"])
+
+
 def test_journal_survives_a_kill_in_the_middle_of_a_line(tmp_path):
     path, identity = tmp_path / "j.jsonl", {"kernel": "ab"}
     journal = Journal(path, identity)

@@ -1,0 +1,560 @@
+"""D = relu(A @ B^T + bias) in bfloat16 and amax[m] = max over n of D in float32, before it is rounded, on Hopper.
+
+Idea      The Hopper template with its epilogue edited; on the way a thread keeps the maxima of its two rows over the
+          sub-tiles, the 4 lanes of a row combine theirs, one takes the maximum of the bits in global memory. Those of
+          floats that are not negative order as integers do, and a maximum is the same in any order: it repeats bitwise.
+Layout    A (M, K), B (N, K), D (M, N), bias (N,), amax (M,). swap computes D^T: rows of D are then columns of a tile.
+Requires  sm_90a. A, B bfloat16, bias float32; any M; N and K > 0. No backward.
+Edited    reference_fn, get_inputs and cases; epilogue; Gemm: what names amax, and row_maxima; gemm and kernel_fn.
+Verify    python scripts/verify_kernel.py examples/gemm_row_amax.py
+"""
+
+import functools
+import math
+import warnings
+from typing import NamedTuple
+
+import cutlass
+import cutlass.cute as cute
+import torch
+from cutlass import Float32, Int32, Int64, const_expr, pipeline
+from cutlass.block import block_copy
+from cutlass.cute.nvgpu import cpasync, warp, warpgroup
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+from cutlass.tensor_utils import LayoutEnum
+from cutlass.utils import sm90
+
+# --- Specification ---------------------------------------------------------------------------------------------------
+
+def reference_fn(a, b, bias):
+    wide = torch.promote_types(a.dtype, torch.float32)
+    d = torch.relu(a.to(wide) @ b.to(wide).mT + bias.to(wide))
+    return d.to(a.dtype), d.amax(1)
+
+
+def get_inputs(m=128, n=256, k=192, shift=0.0, last=0.0, device="cuda"):
+    """A (m, k), B (n, k) scaled so that A @ B^T is of order one, bias (n) around shift, its last by `last` larger."""
+    a, b = (torch.randn(rows, k, device=device) for rows in (m, n))
+    bias = torch.randn(n, device=device) + shift
+    bias[-1] += last
+    return [a.to(torch.bfloat16), (b * k**-0.5).to(torch.bfloat16), bias]
+
+
+TEST_CASES = {
+    "tails": {"m": 257, "n": 264, "k": 136, "last": 9.0},  # beyond N lies relu(0 + bias[-1])
+    "one_row": {"m": 1, "n": 520, "k": 256},
+    "small_m": {"m": 40, "n": 200, "k": 520},
+    "tiny": {"m": 3, "n": 8, "k": 8},
+    "wide": {"m": 130, "n": 1032, "k": 72},
+    "last": {"m": 33, "n": 40, "k": 72, "last": 9.0},
+    "dead_rows": {"m": 33, "n": 40, "k": 72, "shift": -4.0},  # most of D is zero, whole rows may be
+    "waves": {"m": 2000, "n": 3000, "k": 1032},
+    "empty": {"m": 0, "n": 264, "k": 72},
+}
+BENCH_CASES = {f"{m}x{n}x{k}": {"m": m, "n": n, "k": k} for m, n, k in (
+    (4096, 4096, 4096), (8192, 8192, 2048), (4096, 16384, 4096), (2048, 4096, 1024), (512, 4096, 4096),
+    (64, 4096, 4096))}
+ARCHS = ("sm_90a",)
+EXPECT = {"sm_90a": {"HGMMA": ">0", "UTMALDG": ">0", "spill_bytes": 0}}
+
+
+def flops(a, b, bias):
+    return 2 * a.numel() * b.shape[0]
+
+
+# --- Configuration ---------------------------------------------------------------------------------------------------
+
+DTYPES = {torch.bfloat16: cutlass.BFloat16, torch.float16: cutlass.Float16, torch.float32: cutlass.Float32,
+          torch.float8_e4m3fn: cutlass.Float8E4M3FN}
+OUT_DTYPES = {torch.bfloat16: torch.bfloat16}
+
+
+class Config(NamedTuple):
+    """tile: (M, N) of a CTA, M 64, 128 or 256. cluster: CTAs along (M, N) that share loads; split: CTAs that share the
+    K of a tile (one of the two is trivial). ctas: per SM. swap: exchange A and B."""
+
+    tile: tuple[int, int]
+    cluster: tuple[int, int] = (1, 1)
+    split: int = 1
+    ctas: int = 1
+    swap: bool = False
+
+
+CONFIGS = (  # of equal estimates the first is taken
+    *(Config((64, n)) for n in (64, 80, 96, 128, 144, 160, 176, 192, 224, 256)),
+    Config((64, 96), split=4), Config((128, 48), split=4),
+    *(Config((64, n), split=split, swap=True)
+      for n, split in ((64, 2), (64, 4), (96, 2), (96, 3), (96, 4), *((n, s) for n in (128, 160) for s in (1, 2, 3)))),
+    *(Config((128, n), swap=True) for n in (112, 144, 160)), Config((128, 80), split=4, swap=True),
+    Config((128, 224)), *(Config((192, n)) for n in (96, 112, 192)),
+    *(Config(tile, (2, 1)) for tile in ((64, 96), (64, 128), (128, 128), (128, 192), (128, 256))),
+    *(Config(tile, (1, 2)) for tile in ((192, 128), (192, 176), (256, 176))),  # (256, 192) spills with the maxima
+    *(Config((64, n), split=split, ctas=2, swap=True) for n, split in ((16, 1), (16, 2), (16, 4), (32, 2), (48, 1))),
+)
+TUNING_SPACE = {"config": CONFIGS}
+
+
+def estimate_us(config, m, n, batch, k_tiles, sms, straddles=False):
+    """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, and bytes
+    at that of DRAM, plus what launch, epilogue and exchange cost. straddles: rows of a K tile lie across two lines of
+    128 bytes; a cluster reads them once. The constants were fitted to the order of 305 configurations on an H200."""
+    (bM, bN), (cM, cN), split, ctas, swap = config
+    m, n = (n, m) if swap else (m, n)
+    tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
+    slots = max(1, sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6))  # 4 do not fill a GPC
+    waves = -(-tiles // slots)
+    crowding = ctas if tiles * size > sms else 1
+    fill = 1.09 * (bM + bN) + 0.97 * straddles * (bM / cN + bN / cM)
+    compute = waves * -(-k_tiles // split) * (max(0.026 * bM * bN, fill) + 120) * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 6.6e6
+    return 0.9 + math.hypot(compute, dram) + waves * bM * bN / 6000 + 2.15 * (split > 1)
+
+
+# --- Device ----------------------------------------------------------------------------------------------------------
+
+OUTPUTS = 1  # EDIT: how many tensors the epilogue returns
+FOLD = 1  # EDIT: columns of A @ B^T per column of D; 2 hands the epilogue pairs of columns that lie 8 apart
+
+
+def epilogue(acc, extra, alpha, beta):  # EDIT
+    """relu(acc + bias), where NaN stays NaN."""
+    return (cute.arch.fmax(acc[0] + extra[0], 0.0, nan=True),)
+
+
+class Gemm:
+    """outs[M, N, L] = epilogue(A[M, K, L] @ B[N, K, L]^T, extras[M, N, L])."""
+
+    def __init__(self, config):
+        self.tile, self.cluster, self.split, self.ctas, self.swap = config
+        assert self.cluster == (1, 1) or self.split == 1, "a cluster shares loads or K, not both"
+        self.consumers = {64: 1, 128: 2, 192: 3, 256: 2}[self.tile[0]]  # warpgroups; each takes 64 rows at a time
+        assert self.tile[1] % (16 * FOLD) == 0, "the columns of a tile are a multiple of 16 results"
+        self.threads = 128 * self.consumers
+
+    @cute.jit
+    def __call__(self, alpha: Float32, beta: Float32, clusters: Int32, stream, mAmax, mA, mB, *tensors):
+        (bM, bN), dtype, outs, extras = self.tile, mA.element_type, tensors[:OUTPUTS], tensors[OUTPUTS:]
+        self.dtype, self.out_dtype, self.bK = dtype, outs[0].element_type, 128 * 8 // dtype.width
+        major_a, major_b, major_d = (LayoutEnum.from_tensor(mX) for mX in (mA, mB, outs[0]))
+        self.is_transposed = major_d.is_m_major_c()
+        modes = (major_a.sm90_mma_major_mode(), major_b.sm90_mma_major_mode())
+        tiled_mma = sm90.make_trivial_tiled_mma(dtype, dtype, *modes, Float32, (self.consumers, 1, 1), (64, bN))
+        # The addresses of strided extras take registers.
+        is_strided = not all(self.repeats(mE) or cute.is_static(mE.stride[1]) for mE in extras)
+        # The maxima take registers: the largest tiles spill with sub-tiles of 32 columns.
+        is_large = bM * bN / self.threads > 95
+        eN = 16 if self.split > 1 or is_strided or is_large or bN // FOLD % 32 else 32
+        self.epi, self.box = (64 * self.consumers, eN), (16, eN)  # what all consumers, and one warp, store at a time
+        self.subtiles = bM * bN // FOLD // math.prod(self.epi)
+        self.share = -(-self.subtiles // self.split)  # sub-tiles that a CTA finishes
+        self.sums = self.share * math.prod(self.epi) * FOLD // self.threads  # accumulators of a thread in them
+        epi_bytes = 2 * len(outs) * self.epi[0] * eN * self.out_dtype.width // 8
+        epi_bytes += (16 + 4 * self.split * self.sums * self.threads) * (self.split > 1)  # 16: arrived, padded
+        self.stages = min(12, (228 * 1024 // self.ctas - 2048 - epi_bytes) // ((bM + bN) * 128))
+        assert self.stages >= 2, "the tile is too large: two stages must fit in shared memory"
+        sA = sm90.make_smem_layout_a(major_a, (bM, bN, self.bK), dtype, self.stages)
+        sB = sm90.make_smem_layout_b(major_b, (bM, bN, self.bK), dtype, self.stages)
+        # The 16 rows of a warp lie together: it stores them by itself, without a barrier.
+        sD = sm90.make_smem_layout_epi(self.out_dtype, major_d, self.box, 2, smem_trg_shape=(*self.epi, 2))
+        sBox = sm90.make_smem_layout_epi(self.out_dtype, major_d, self.box, 1)
+
+        def tma(op, mX, smem, box):  # (copy atom, tensor of coordinates)
+            return tuple(cpasync.make_tiled_tma_atom(op, mX, cute.slice_(smem, (None, None, 0)), box))
+
+        load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
+        tmas = (tma(load, mA, sA, (bM, self.bK)), tma(load, mB, sB, (bN, self.bK)))
+        tma_outs = tuple(tma(store, mD, sBox, self.box) for mD in outs)
+        self.kernel(tiled_mma, *tmas, tma_outs, mAmax, extras, sA, sB, sD, alpha, beta).launch(
+            grid=(*self.cluster, clusters * self.split), block=(128 + self.threads, 1, 1), stream=stream,
+            # NOTE: a cluster of one CTA, when asked for, cost up to 30 %: SMs idled while others held two.
+            cluster=None if self.cluster == (1, 1) and self.split == 1 else (*self.cluster, self.split),
+            # NOTE: setmaxregister counts for nothing without min_blocks_per_mp.
+            min_blocks_per_mp=self.ctas, preferred_smem_carveout=100,
+        )
+
+    def locate(self, t, tiles, extents):
+        """(m, n, batch, back) of this CTA in the t-th of `tiles` of clusters: bands of BAND along M, so that the CTAs
+        that run together form a rectangle, which shares its rows and columns in L2. back: how many rows of A and B the
+        tile starts before its place so as to end inside: to have TMA fill rows with zeros takes longer than to read
+        them. What the tile before has as well is not stored again."""
+        BAND, (x, y, _), (tiles_m, tiles_n) = 8, cute.arch.block_idx(), tiles
+        batch, t = t // (tiles_m * tiles_n), t % (tiles_m * tiles_n)
+        first, t = t // (BAND * tiles_n) * BAND, t % (BAND * tiles_n)
+        height = cutlass.min(tiles_m - first, BAND)
+        place = (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y
+        back = []
+        for at, size, extent, unit in zip(place, self.tile, extents, (16, self.epi[1] * FOLD)):
+            outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
+            back.append(cute.assume(outside // unit * unit, divby=unit))
+        return *place, batch, back
+
+    @cute.kernel
+    def kernel(self, tiled_mma, tma_a, tma_b, tma_outs, mAmax, extras, sA_layout, sB_layout, sD_layout, alpha, beta):
+        (bM, bN), (cM, cN), bK, (eM, eN) = self.tile, self.cluster, self.bK, self.epi
+        (copy_a, mA), (copy_b, mB) = tma_a, tma_b
+        thread, _, _ = cute.arch.thread_idx()
+        warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        if warp_idx == 0:
+            for copy, _ in (tma_a, tma_b, *tma_outs):
+                cpasync.prefetch_descriptor(copy)
+
+        smem = cutlass.memory.SmemAllocator()
+        tensor = lambda dtype, layout: smem.allocate_tensor(dtype, layout.outer, 1024, swizzle=layout.inner)
+        sA, sB = tensor(self.dtype, sA_layout), tensor(self.dtype, sB_layout)  # (bM, bK, stages), (bN, bK, stages)
+        sDs = [tensor(self.out_dtype, sD_layout) for _ in tma_outs]
+        z = cute.arch.block_idx()[2]
+        rank = z % self.split
+        if const_expr(self.split > 1):
+            # (4, sums / 4, threads, split): what the CTAs of the cluster have of this CTA's share
+            parts = cute.make_ordered_layout((4, self.sums // 4, self.threads, self.split), order=(0, 2, 1, 3))
+            sP, arrived = smem.allocate_tensor(Float32, parts, 16), smem.allocate_array(Int64, 1)
+            if warp_idx == 0 and cute.arch.lane_idx() == 0:
+                mine = cutlass.max(0, cutlass.min(self.share, self.subtiles - rank * self.share))
+                cute.arch.mbarrier_init(arrived, 1)
+                cute.arch.mbarrier_init_fence()
+                cute.arch.mbarrier_arrive_and_expect_tx(arrived, cute.size(sP) // self.share * 4 * mine)
+            cute.arch.cluster_arrive_relaxed()
+
+        agents = [pipeline.CooperativeGroup(pipeline.Agent.Thread, threads) for threads in (1, self.threads)]
+        producer, consumer = pipeline.PipelineTmaAsync.create(
+            num_stages=self.stages, producer_group=agents[0], consumer_group=agents[1], tx_count=(bM + bN) * 128,
+            cta_layout_vmnk=cute.make_layout((1, cM, cN, 1)), enable_multicast_signaling=True,
+        ).make_participants()
+
+        extents = mA.shape[0], mB.shape[0]
+        tiles_mn = cute.ceil_div(extents[0], bM * cM), cute.ceil_div(extents[1], bN * cN)
+        tiles, k_tiles = tiles_mn[0] * tiles_mn[1] * mA.shape[2], cute.ceil_div(mA.shape[1], bK)
+        depth = cute.arch.grid_dim()[2]
+        first, step = z // self.split, depth // self.split
+        k_first, k_last = k_tiles * rank // self.split, k_tiles * (rank + 1) // self.split
+
+        if warp_idx < 4:
+            if const_expr(self.consumers == 2 and self.ctas == 1):
+                cute.arch.setmaxregister_decrease(24)
+            if warp_idx == 0:
+                for t in cutlass.range(first, tiles, step, unroll=1):
+                    m, n, batch, back = self.locate(t, tiles_mn, extents)
+                    mA_l, mB_l = (cute.domain_offset((-b, 0), mX[None, None, batch]) for b, mX in zip(back, (mA, mB)))
+                    gA = cute.local_tile(mA_l, (bM, bK), (m, None))  # (bM, bK, tiles of K)
+                    gB = cute.local_tile(mB_l, (bN, bK), (n, None))  # (bN, bK, tiles of K)
+                    for k in cutlass.range(k_first, k_last, unroll=1):
+                        stage = producer.acquire_and_advance()
+                        for copy, gX, sX, along in ((copy_a, gA, sA, "M"), (copy_b, gB, sB, "N")):
+                            block_copy(copy, cute.group_modes(gX, 0, 2)[None, k],
+                                       cute.group_modes(sX, 0, 2)[None, stage.index], tma_bar_ptr=stage.barrier,
+                                       tma_multicast={"cluster_shape": self.cluster, "multicast_dim": along})
+                producer.tail()
+            if const_expr(self.split > 1):
+                cute.arch.cluster_wait()
+        else:
+            if const_expr(self.consumers == 2 and self.ctas == 1):
+                cute.arch.setmaxregister_increase(240)
+            thread -= 128
+            warpgroups = cute.make_layout(self.consumers, stride=128)
+            thr_mma = tiled_mma.get_slice(warpgroups(cute.arch.make_warp_uniform(thread // 128)))
+            tCrA = tiled_mma.make_fragment_A(thr_mma.partition_A(sA))  # (MMA, M, K, stages)
+            tCrB = tiled_mma.make_fragment_B(thr_mma.partition_B(sB))  # (MMA, N, K, stages)
+            acc = cute.make_rmem_tensor(thr_mma.partition_shape_C((bM, bN)), Float32)
+            store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(self.is_transposed, 4), self.out_dtype)
+            r2s = cute.make_tiled_copy_S(store, cute.make_tiled_copy_C_atom(store, tiled_mma)).get_slice(thread)
+            tDcD = r2s.partition_S(cute.make_identity_tensor(self.epi))  # this thread's (m, n) in a sub-tile
+            values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(bN // FOLD // eN)
+
+            for t in cutlass.range(first, tiles, step, unroll=1):
+                m, n, batch, back = self.locate(t, tiles_mn, extents)
+                back = back[0], back[1] // FOLD
+                held = [self.prefetch(mE, m, n, back, batch, rank, thread, tDcD) for mE in extras]
+                behind = consumer.clone()
+                tiled_mma.set(warpgroup.Field.ACCUMULATE, False)
+                for k in cutlass.range(k_first, k_last, unroll=1):
+                    stage = consumer.wait_and_advance()
+                    warpgroup.fence()
+                    for block in cutlass.range_constexpr(cute.size(tCrA, mode=[2])):
+                        at = (None, None, block, stage.index)
+                        cute.gemm(tiled_mma, acc, tCrA[at], tCrB[at], acc)
+                        tiled_mma.set(warpgroup.Field.ACCUMULATE, True)
+                    warpgroup.commit_group()
+                    warpgroup.wait_group(1)  # the products of the previous stage are done, so it can be loaded again
+                    if k > k_first:
+                        behind.release()
+                        behind.advance()
+                warpgroup.wait_group(0)
+                behind.release()
+
+                sums = acc if const_expr(self.split == 1) else self.exchange(acc, sP, arrived, rank, thread)
+                tops = cute.make_rmem_tensor(2, Float32)  # of this thread's two rows; with swap unused
+                tops.fill(0.0)
+                for e in cutlass.range_constexpr(self.share):
+                    sub = rank * self.share + e
+                    if const_expr(self.split == 1) or sub < self.subtiles:
+                        crd = (m * (bM // eM) + sub // subtiles_n, n * subtiles_n + sub % subtiles_n)
+                        rEs = [self.load(mE, crd, back, batch, r2s, tDcD) if const_expr(rH is None)
+                               else self.hand_out(mE, rH, e, thread, tDcD) for mE, rH in zip(extras, held, strict=True)]
+                        rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
+                        for v in cutlass.range_constexpr(values):
+                            at = (e * values + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
+                            elements = epilogue([sums[at + 4 * f] for f in range(FOLD)],
+                                                [rE[v].to(Float32) for rE in rEs], alpha, beta)
+                            for rD, element in zip(rDs, elements, strict=True):
+                                rD[v] = element
+                        corner = crd[0] * eM - back[0], crd[1] * eN - back[1]
+                        if const_expr(self.swap):
+                            self.column_maxima(rDs[0], mAmax, corner, extents, tDcD)
+                        else:
+                            self.row_maxima(rDs[0], tops, corner, extents, tDcD)
+                            # At the last sub-tile of its rows; where registers are few, or rank decides, at each.
+                            if const_expr((e + 1) % subtiles_n == 0 or self.split > 1 or bM == 256):
+                                self.flush(tops, mAmax, corner, extents, tDcD)
+                        # Two buffers take turns; after an odd number of sub-tiles the next tile starts on the last one.
+                        cute.arch.cp_async_bulk_wait_group(1 if e > 0 or self.share % 2 == 0 else 0, read=True)
+                        cute.arch.sync_warp()
+                        for rD, sD in zip(rDs, sDs, strict=True):
+                            rO = cute.make_rmem_tensor(tDcD.shape, self.out_dtype)
+                            rO.store(rD.load().to(self.out_dtype))
+                            cute.copy(r2s, rO, r2s.partition_D(sD)[None, None, None, e % 2])
+                        cute.arch.fence_view_async_shared()
+                        cute.arch.sync_warp()
+                        box = (crd[0] * (eM // 16) + warp_idx - 4, crd[1])
+                        if box[0] * 16 >= m * bM + back[0] and box[1] * eN >= n * (bN // FOLD) + back[1]:
+                            for (copy, mD), sD in zip(tma_outs, sDs, strict=True):
+                                sBox = cute.local_tile(sD[None, None, e % 2], self.box, (warp_idx - 4, 0))
+                                mD_l = cute.domain_offset((-back[0], -back[1]), mD[None, None, batch])
+                                gBox = cute.local_tile(mD_l, self.box, box)
+                                block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
+                        cute.arch.cp_async_bulk_commit_group()
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    @cute.jit
+    def exchange(self, acc, sP, arrived, rank, thread):
+        """The accumulators of this CTA's share of the sub-tiles, summed over the cluster in the order of the ranks."""
+        cute.arch.cluster_wait()  # until every CTA has its barrier
+        for at in cutlass.range_constexpr(0, cute.size(acc), 4):
+            owner, i = const_expr(at // self.sums), const_expr(at % self.sums // 4)
+            words = tuple(acc[at + j].bitcast(Int32) for j in range(4))
+            cute.arch.store_async_dsmem(sP[None, i, thread, rank].iterator, words, arrived, owner)
+        cute.arch.mbarrier_wait(arrived, 0)
+        sums, part = cute.make_rmem_tensor(self.sums, Float32), cute.make_rmem_tensor(self.sums, Float32)
+        sums.fill(0.0)
+        for peer in cutlass.range_constexpr(self.split):
+            for i in cutlass.range_constexpr(self.sums // 4):
+                if rank * self.sums + 4 * i < cute.size(acc):
+                    cute.autovec_copy(sP[None, i, thread, peer], cute.make_tensor(part.iterator + 4 * i, 4))
+            sums.store(sums.load() + part.load())
+        return sums
+
+    @cute.jit
+    def row_maxima(self, rD, tops, corner, extents, tDcD):
+        """Takes the columns of a sub-tile that are inside of D into tops, the maxima of this thread's two rows."""
+        for v in cutlass.range_constexpr(cute.size(tDcD)):
+            value = rD[v] if corner[1] + tDcD[v][1] < extents[1] else Float32(0.0)
+            tops[v // 2 % 2] = cute.arch.fmax(tops[v // 2 % 2], value, nan=True)
+
+    @cute.jit
+    def flush(self, tops, mAmax, corner, extents, tDcD):
+        """amax = max(amax, tops), and tops = 0. The 4 lanes of a row have its columns."""
+        for i in cutlass.range_constexpr(2):
+            top, row = tops[i], corner[0] + tDcD[2 * i][0]
+            for lanes in cutlass.range_constexpr(2):
+                top = cute.arch.fmax(top, cute.arch.shuffle_sync_bfly(top, 1 << lanes), nan=True)
+            if cute.arch.lane_idx() % 4 == 0 and row < extents[0]:
+                cute.arch.atomic_max(mAmax.iterator + row, top.bitcast(Int32), sem="relaxed", scope="gpu")
+        tops.fill(0.0)
+
+    @cute.jit
+    def column_maxima(self, rD, mAmax, corner, extents, tDcD):
+        """The same where D^T is computed: a column's rows are v and v + 2 of the lanes 4, 8 and 16 apart."""
+        for v in cutlass.range_constexpr(cute.size(tDcD)):
+            if const_expr(v % 4 < 2):
+                column, top = corner[1] + tDcD[v][1], Float32(0.0)
+                for i in cutlass.range_constexpr(v, v + 4, 2):
+                    value = rD[i] if corner[0] + tDcD[i][0] < extents[0] else Float32(0.0)
+                    top = cute.arch.fmax(top, value, nan=True)
+                for lanes in cutlass.range_constexpr(2, 5):
+                    top = cute.arch.fmax(top, cute.arch.shuffle_sync_bfly(top, 1 << lanes), nan=True)
+                if cute.arch.lane_idx() < 4 and column < extents[1]:
+                    cute.arch.atomic_max(mAmax.iterator + column, top.bitcast(Int32), sem="relaxed", scope="gpu")
+
+    def repeats(self, mE):
+        """Whether a tile takes so few values of mE that they are loaded before the main loop, which hides it."""
+        is_same = any(cute.is_static(stride) and stride == 0 for stride in mE.stride[:2])
+        return is_same and (self.split == 1 or self.tile[0] == 64 * self.consumers)  # else rank decides on the rows
+
+    def prefetch(self, mE, m, n, back, batch, rank, thread, tDcD):
+        """What this thread keeps of an mE that repeats, else None: along N the values of its rows, (2, blocks of rows);
+        along M two of every 64 columns that the CTA finishes, (2, columns / 64), spread over the lanes of a warp.
+        Indices stop at the edge: what lies beyond is not stored."""
+        (bM, bN), (eM, eN) = self.tile, self.epi
+        if not self.repeats(mE):
+            return None
+        mode = 0 if cute.is_static(mE.stride[1]) and mE.stride[1] == 0 else 1
+        if mode == 0:
+            start, steps, blocks = m * bM - back[0], (tDcD[0][0], tDcD[2][0]), (eM, bM // eM)
+        else:
+            lane, columns = thread % 32, min(self.share * eN, bN // FOLD)
+            start, steps, blocks = n * (bN // FOLD) - back[1], (2 * lane, 2 * lane + 1), (64, -(-columns // 64))
+            start += rank * columns if self.split > 1 else 0
+        held = cute.make_rmem_tensor((2, blocks[1]), mE.element_type)
+        for i, step in enumerate(steps):
+            for block in range(blocks[1]):
+                at = cutlass.min(start + block * blocks[0] + step, mE.shape[mode] - 1)
+                held[i, block] = mE[(at, 0, batch) if mode == 0 else (0, at, batch)]
+        return held
+
+    def hand_out(self, mE, held, e, thread, tDcD):
+        """What `load` returns for the e-th sub-tile of this CTA, from what `prefetch` returned."""
+        subtiles_n, rE = self.tile[1] // FOLD // self.epi[1], cute.make_rmem_tensor(tDcD.shape, mE.element_type)
+        words, pair = cute.recast_tensor(held, Int32), cute.make_rmem_tensor(2, mE.element_type)
+        for v in range(cute.size(tDcD)):  # in fours: two columns of a row, then those of the row 8 below
+            if cute.is_static(mE.stride[1]) and mE.stride[1] == 0:
+                rE[v] = held[v // 2 % 2, e // subtiles_n]
+            else:
+                eighth = e % subtiles_n * (self.epi[1] // 8) + v // 4
+                for i in range(mE.element_type.width // 16 if v % 4 == 0 else 0):
+                    word = words[i, eighth // 8]
+                    cute.recast_tensor(pair, Int32)[i] = cute.arch.shuffle_sync(word, eighth % 8 * 4 + thread % 4)
+                rE[v] = pair[v % 2]
+        return rE
+
+    @cute.jit
+    def load(self, mE, crd, back, batch, r2s, tDcD):
+        """This thread's elements of sub-tile crd, moved back, of mE, zero outside of it."""
+        # NOTE: a negated value has lost its divisibility, and the loads their width.
+        shift = cute.assume(-back[0], divby=16), cute.assume(-back[1], divby=self.epi[1])
+        mE_l = cute.domain_offset(shift, mE[None, None, batch])
+        tDgE = r2s.partition_S(cute.local_tile(mE_l, self.epi, crd))
+        rE = cute.make_rmem_tensor(tDgE.shape, mE.element_type)
+        rE.fill(0)  # NOTE: else the values of the last tile stay live through the main loop, and spill
+        left = tuple(mE.shape[i] - crd[i] * self.epi[i] + back[i] for i in range(2))
+        if const_expr(cute.is_static(mE.stride[1])) and cute.elem_less((self.epi[0] - 1, self.epi[1] - 1), left):
+            cute.autovec_copy(tDgE, rE)
+        else:
+            for v in cutlass.range_constexpr(cute.size(tDcD)):
+                if cute.elem_less(tDcD[v], left):
+                    rE[v] = tDgE[v]
+        return rE
+
+
+# --- Host ------------------------------------------------------------------------------------------------------------
+
+@functools.cache
+def _launcher(config, dtype, majors, extras):
+    """launch(alpha, beta, clusters, A, B, *outs, *extras); sizes and all but the unit strides are run-time values.
+
+    majors: the contiguous mode of A, B, D; extras: (dtype, strides along (M, N), None where not 0 or 1, is aligned).
+    """
+    M, N, K, L, columns = (cute.sym_int() for _ in range(5))
+
+    def fake(dtype, shape, strides, is_aligned=True):
+        unit, alignment = (128 // DTYPES[dtype].width, 16) if is_aligned else (1, dtype.itemsize)
+        strides = tuple(cute.sym_int64(divisibility=unit) if s is None else s for s in (*strides, None))
+        return make_fake_tensor(DTYPES[dtype], (*shape, L), strides, assumed_align=alignment)
+
+    out = (columns, N) if config.swap else (M, columns)
+    a, b, d = ((1, None) if major == 0 else (None, 1) for major in majors)
+    amax = make_fake_tensor(Int32, (out[1] if config.swap else out[0],), (1,), assumed_align=4)
+    tensors = [(dtype, (M, K), a), (dtype, (N, K), b), *[(OUT_DTYPES[dtype], out, d)] * OUTPUTS]
+    tensors += [(kind, out, *rest) for kind, *rest in extras]
+    numbers = Float32(1), Float32(1), Int32(1), make_fake_stream(use_tvm_ffi_env_stream=True)
+    kernel = cute.compile(Gemm(config), *numbers, amax, *(fake(*x) for x in tensors), options="--enable-tvm-ffi")
+    return kernel.__tvm_ffi_object__()  # `kernel` is a slower Python wrapper that adds keyword arguments
+
+
+def _require(holds, sentence):
+    if not holds:
+        raise ValueError(sentence)
+
+
+@functools.lru_cache(maxsize=4096)
+def _plan(a, b, out, extras, config):
+    """What follows from (dtype, device, shape, strides, is aligned) of each tensor; ValueError where they do not fit.
+
+    (strides of D, launch or None, clusters, whether A and B swap, views, copies): the kernel sees A, B, D and extras as
+    views, (shape, strides); copies: those of "a", "b", "out" that TMA cannot address."""
+    _require(len(a[2]) == 2 == len(b[2]), f"a and b must be matrices, got {tuple(a[2])} and {tuple(b[2])}")
+    _require(b[2][0] > 0, "a maximum over N needs N > 0")
+    (dtype, device, (*batch, m, k), *_), (_, _, (*batch_b, n, k_b), *_) = a, b
+    devices = {str(x[1]) for x in (a, b, out or a, *extras)}
+    _require(dtype in OUT_DTYPES and b[0] == dtype, f"a and b must be one of {list(OUT_DTYPES)}, got {dtype}, {b[0]}")
+    _require(len(devices) == 1 and device.type == "cuda", f"the tensors must be on one CUDA device, got {devices}")
+    _require(torch.cuda.get_device_capability(device) == (9, 0), "this kernel needs a Hopper GPU (sm_90)")
+    _require(len(batch) < 2 and batch == batch_b and k == k_b > 0,
+             f"a and b must be (M, K) and (N, K) or equal batches of them, K > 0, got {tuple(a[2])} and {tuple(b[2])}")
+    shape, width, size = (*batch, m, n // FOLD), -(-n // FOLD // 8) * 8, math.prod(batch)
+    out = out or (OUT_DTYPES[dtype], device, shape, (m * width, width, 1)[-len(shape):], True)
+    _require(out[0] == OUT_DTYPES[dtype] and out[2] == shape and (FOLD == 1 or n % (16 * FOLD) == 0),
+             f"out must be {OUT_DTYPES[dtype]} {shape}, got {out[0]} {tuple(out[2])}; folding takes N % 32 == 0")
+
+    views, majors, copies, keys = [], [], [], []
+    for name, (kind, _, have, strides, is_aligned) in (("a", a), ("b", b), ("out", out)):
+        sizes, unit = (*have[-2:], size), 16 // kind.itemsize
+        strides = (*strides[-2:], *(strides[:-2] or (unit,)))
+        strides = [s if full > 1 else unit for s, full in zip(strides, sizes, strict=True)]  # torch: of one, any stride
+        major = 0 if strides[0] == 1 < sizes[1] and unit < 16 else 1
+        strides[major] = 1 if sizes[major] == 1 else strides[major]
+        bad = strides[major] != 1 or any(strides[d] % unit or strides[d] < 1 for d in (1 - major, 2))
+        if bad or not is_aligned or (name == "out" and sizes[1 - major] > 1 and strides[1 - major] < sizes[major]):
+            copies.append(name)
+        majors.append(major)
+        views.append((sizes, tuple(strides)))
+    views += views[2:] * (OUTPUTS - 1)
+    for kind, _, have, strides, is_aligned in extras:
+        have, strides = ((*(pad,) * (3 - len(x)), *x) for pad, x in ((1, have), (0, strides)))
+        fits = len(have) == 3 and all(h in (1, full) for h, full in zip(have, (size, *shape[-2:]), strict=True))
+        _require(fits and kind in DTYPES and kind.itemsize > 1, f"{kind} {have} does not broadcast to {shape}")
+        batch_stride, *strides = (0 if h == 1 else s for h, s in zip(have, strides, strict=True))
+        steps = [s if s == 0 or s == 1 == strides[1] else None for s in strides]  # static: repeats, contiguous rows
+        is_aligned &= all(s * kind.itemsize % 16 == 0 for s, step in zip(strides, steps, strict=True) if step is None)
+        keys.append((kind, tuple(steps), is_aligned and batch_stride * kind.itemsize % 16 == 0))
+        views.append((views[2][0], (*strides, batch_stride)))
+
+    sms, k_tiles = torch.cuda.get_device_properties(device).multi_processor_count, -(-k * dtype.itemsize // 128)
+    # A few rows fill the narrow side of a tile better than a sixteenth of the other.
+    fitting = [c for c in CONFIGS if (c.swap or m > 16 if FOLD == 1 else not c.swap and c.tile[1] % (16 * FOLD) == 0)]
+    straddles = any(s * dtype.itemsize % 128 for view in views[:2] for s in view[1][:2] if s > 1)
+    cost = functools.partial(estimate_us, m=m, n=n, batch=size, k_tiles=k_tiles, sms=sms, straddles=straddles)
+    config = Config(*(config or min(fitting, key=cost)))
+    config = config._replace(split=min(config.split, k_tiles))
+    if config.swap:  # D^T = B @ A^T
+        turned = [((y, x, z), (t, s, u)) for (x, y, z), (s, t, u) in views[2:]]
+        views, majors = [views[1], views[0], *turned], [majors[1], majors[0], 1 - majors[2]]
+        keys = [(kind, strides[::-1], is_aligned) for kind, strides, is_aligned in keys]
+    rows, columns = (-(-views[i][0][0] // (config.tile[i] * config.cluster[i])) for i in (0, 1))
+    tiles, slots = rows * columns * size, sms * config.ctas // math.prod(config.cluster)
+    launch = _launcher(config, dtype, tuple(majors), tuple(keys)) if tiles and not copies else None
+    return out[3], launch, tiles if config.split > 1 else min(tiles, slots), config.swap, views, copies if tiles else []
+
+
+def gemm(a, b, extras, config):
+    """kernel_fn for any tensors that the epilogue reads. Returns (D, amax)."""
+    inputs = [a, b, *extras]
+    _require(not torch.is_grad_enabled() or not any(x.requires_grad for x in inputs),
+             "this kernel has no backward: detach the tensors or call it under torch.no_grad()")
+    fact_a, fact_b, *facts = ((x.dtype, x.device, x.shape, x.stride(), x.data_ptr() % 16 == 0) for x in inputs)
+    strides, launch, clusters, swap, views, copies = _plan(fact_a, fact_b, None, tuple(facts), config)
+    if copies or b.shape[0] % 8:
+        warnings.warn(f"{', '.join(copies) or 'out'} copied: TMA takes one contiguous mode, other strides and "
+                      "addresses in multiples of 16 bytes", stacklevel=3)
+    if copies:
+        a, b = (_padded(x).copy_(x) if name in copies else x for name, x in (("a", a), ("b", b)))
+        return gemm(a, b, extras, config)
+    d = a.new_empty_strided((a.shape[0], b.shape[0]), strides, dtype=OUT_DTYPES[a.dtype])
+    amax = a.new_zeros(a.shape[0], dtype=torch.float32)
+    if launch:
+        tensors = [*((b, a) if swap else (a, b)), d, *extras]
+        tensors = [x.as_strided(*view) for x, view in zip(tensors, views, strict=True)]
+        launch(1.0, 0.0, clusters, amax.view(torch.int32), *tensors)
+    return d.contiguous(), amax
+
+
+def _padded(x):
+    """A new tensor like x, whose rows start at multiples of 16 bytes."""
+    width = -(-x.shape[-1] * x.itemsize // 16) * 16 // x.itemsize
+    return x.new_empty((*x.shape[:-1], width))[..., : x.shape[-1]]
+
+
+def kernel_fn(a, b, bias, *, config=None):
+    """(relu(a @ b.T + bias), its maxima over N in float32 before it is rounded): a (M, K), b (N, K) of bfloat16,
+    bias (N,) of float32; ValueError for other input. config: one of CONFIGS, that of least estimate_us by default."""
+    _require(bias.dtype == torch.float32 and bias.shape == b.shape[:1], f"bias must be float32 {tuple(b.shape[:1])}, "
+             f"got {bias.dtype} {tuple(bias.shape)}")
+    return gemm(a, b, (bias,), config)
