@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from contextlib import suppress
+
+import torch
 
 from .. import values
 from ..contract import KernelFile, read_source
@@ -14,6 +17,24 @@ from .paths import constants
 from .unset import unset
 
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
+
+
+class DeviceLost(Exception):
+    """get_inputs made the GPU fault, as an index out of bounds does: its process can ask it for nothing more."""
+
+    def __init__(self, case: str):
+        super().__init__(case)
+        self.case = case
+
+
+def device_is_lost() -> bool:
+    """Is this process's CUDA context beyond use, as after an index out of bounds?"""
+    try:
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return True
+    return False
 
 
 def nbytes(file: KernelFile, cases: list[str]) -> dict:
@@ -51,47 +72,54 @@ def resize(file: KernelFile, case: str, changes: dict) -> dict:
     return {"name": name, "changes": shrinking.changes(before, {**before, **changes})}
 
 
-def add_between(file: KernelFile, limit: int) -> dict:
-    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes: their names, in
-    groups of the same size beside different others; of sizes that lack what theirs have in common under "unlike"."""
+def add_between(file: KernelFile, limit: int, without: Collection[str] = ()) -> dict:
+    """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
+    names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
+    have in common under "unlike". Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     found = {"unlike": unlike(given), "groups": between(given, constants(read_source(file.path)[1]))}
-    return {kind: _added(file, given, rows, limit) for kind, rows in found.items()}
+    return {kind: _added(file, given, rows, limit, without) for kind, rows in found.items()}
 
 
-def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int) -> list[list[str]]:
+def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int, without) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     most = max([DRAWN, *map(volume, given)])
     for changed, keywords, _ in rows:
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
-        try:
-            size = _bytes_with(file, keywords)
-        except Exception:  # whatever get_inputs raises: these values do not fit together
-            continue
-        if size > limit:
-            continue
         name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
-        file.cases[name] = keywords
-        groups.setdefault(changed, []).append(name)
+        if name not in without and _fits(file, name, keywords, limit):
+            file.cases[name] = keywords
+            groups.setdefault(changed, []).append(name)
     return list(groups.values())
 
 
-def add_unset(file: KernelFile, cases: list[str], limit: int) -> dict:
-    """Add cases with keywords of get_inputs that none of ``cases`` sets (unset.py), of at most ``limit`` bytes: their
-    names, in groups for one keyword or pair. What else they say is said by the first of these that is small enough."""
+def _fits(file: KernelFile, name: str, keywords: dict, limit: int) -> bool:
+    """Does get_inputs take these values together, and make at most ``limit`` bytes of them? Raises DeviceLost."""
+    size = None
+    with suppress(Exception):  # whatever get_inputs raises
+        size = _bytes_with(file, keywords)
+    if device_is_lost():
+        raise DeviceLost(name)
+    return size is not None and size <= limit
+
+
+def add_unset(file: KernelFile, cases: list[str], limit: int, without: Collection[str] = ()) -> dict:
+    """Add cases with keywords of get_inputs that none of ``cases`` sets (unset.py), of at most ``limit`` bytes, but
+    those of the names ``without``: their names, in groups for one keyword or pair. What else they say is said by the
+    first of these that is small enough. Raises DeviceLost."""
     groups, given = [], [file.cases[name] for name in cases]
     for choices in unset(_defaults(file), given):
         names = []
         for chosen in choices:
-            for case in given:
-                with suppress(Exception):  # whatever get_inputs raises: it does not take the value
-                    if _bytes_with(file, case) <= limit and _bytes_with(file, {**case, **chosen}) <= limit:
-                        together = " together" if len(chosen) > 1 else ""
-                        said = ", ".join(f"{k}={v}" for k, v in chosen.items())
-                        names.append(f"{said}, which no case sets{together}")
-                        file.cases[names[-1]] = {**case, **chosen}
-                        break
+            together = " together" if len(chosen) > 1 else ""
+            name = ", ".join(f"{k}={v}" for k, v in chosen.items()) + f", which no case sets{together}"
+            for case in given if name not in without else ():
+                new = {**case, **chosen}
+                if _fits(file, name, case, limit) and _fits(file, name, new, limit):
+                    names.append(name)
+                    file.cases[name] = new
+                    break
         groups.append(names)
     return {"groups": [names for names in groups if names]}
 

@@ -36,9 +36,9 @@ def run(judge) -> None:
     if judge.outcome.findings:
         return
     cases = [] if judge.settings.simulate else _backwards(judge)
-    sizes = judge.ask_oracle("add_between", limit=INPUT_BYTES)
+    sizes = _add_cases(judge, "add_between")
     declared = judge.declared["cases"]
-    keywords = judge.ask_oracle("add_unset", cases=declared, limit=INPUT_BYTES)["groups"][:MOST_KEYWORDS]
+    keywords = _add_cases(judge, "add_unset", cases=declared)["groups"][:MOST_KEYWORDS]
     further = {"sizes-between": sizes["groups"][:MOST_SIZES], "unset-keyword": keywords,
                "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
@@ -51,6 +51,16 @@ def run(judge) -> None:
             while jobs:
                 jobs.pop(0)(other)
             return
+
+
+def _add_cases(judge, question: str, **arguments) -> dict:
+    """The oracle's answer to a question of case_sizes.py, without cases whose inputs make the GPU fault."""
+    arguments |= {"limit": INPUT_BYTES, "without": []}
+    while lost := (answer := judge.ask_oracle(question, **arguments)).get("lost"):
+        arguments["without"].append(lost)
+        judge.renew_oracle()
+    judge.added.append((question, arguments))
+    return answer
 
 
 def _judge_first(judge, names: list[str], check: str, other: Worker) -> None:

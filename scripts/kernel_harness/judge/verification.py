@@ -67,8 +67,8 @@ class Judge:
         self.settings, self.outcome, self.folder, self.progress = settings, outcome, folder, progress
         self.nursery = nursery
         folder.mkdir()
-        self.full = settings.level != "quick"
-        self.paranoid = settings.level == "paranoid"
+        self.full, self.paranoid = settings.level != "quick", settings.level == "paranoid"
+        self.added: list[tuple[str, dict]] = []  # questions by which the oracle has cases that the file has not
         self.oracle = self._worker("oracle")
         self.candidate = self._worker("candidate")
         self.interprets = False  # the last answered load's `interpret`
@@ -201,6 +201,8 @@ class Judge:
         self.oracle = self._worker("oracle")
         self._send_oracle_load()
         self.ask_oracle_answer("load")
+        for op, arguments in self.added:
+            self.ask_oracle(op, **arguments)
 
     def _send_load(self, interpret: bool, process: worker.Worker | None = None) -> None:
         path = str(self.settings.kernel.expanduser().absolute())

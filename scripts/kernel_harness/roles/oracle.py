@@ -249,7 +249,7 @@ def _run(arguments: list, traced: bool = True) -> tuple:
             None,
         )
     except BaseException as error:
-        return None, _failure("reference_fn", error) | {"lost": _device_lost()}, None
+        return None, _failure("reference_fn", error) | {"lost": case_sizes.device_is_lost()}, None
     if trace["dsl"]:
         return (
             None,
@@ -260,16 +260,6 @@ def _run(arguments: list, traced: bool = True) -> tuple:
             None,
         )
     return result, None, trace
-
-
-def _device_lost() -> bool:
-    """Is this process's CUDA context beyond use, as after an index out of bounds?"""
-    try:
-        if torch.cuda.is_initialized():
-            torch.cuda.synchronize()
-    except RuntimeError:
-        return True
-    return False
 
 
 def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0, ties: bool = False) -> list:
@@ -389,8 +379,11 @@ def _of_the_file(function: Callable) -> Callable:
     """A question of case_sizes.py, asked of the file."""
 
     def answer(**arguments) -> dict:
-        with _pretending():
-            return function(_file, **arguments)
+        try:
+            with _pretending():
+                return function(_file, **arguments)
+        except case_sizes.DeviceLost as lost:
+            return {"lost": lost.case}
 
     return answer
 

@@ -44,3 +44,29 @@ def test_cases_with_integers_are_found_among_the_small_ones():
     file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
 
     assert case_sizes.with_integers(file, list(cases), limit=2**20) == {"cases": ["masked"]}
+
+
+def test_a_size_at_which_get_inputs_makes_the_gpu_fault_is_named_and_left_out_when_asked(monkeypatch):
+    """An index out of bounds shows at the next wait, and every later question to the process fails."""
+    broken = []
+
+    def synchronize():
+        if broken:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+
+    def get_inputs(n=8):
+        broken.extend([n] if n == 99 else [])
+        return [torch.empty(n)]
+
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    cases = {"default": {}, "large": {"n": 100}}
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+
+    with pytest.raises(case_sizes.DeviceLost) as lost:
+        case_sizes.add_between(file, limit=1000)
+    broken.clear()  # another process
+    found = case_sizes.add_between(file, limit=1000, without=[lost.value.case])
+
+    assert "n=99" not in str(found)
+    assert found["groups"]
