@@ -23,6 +23,12 @@ def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
 
 
+def vast(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Values out of float16's range, in formats that have a wider one."""
+    is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
+    return cast(x.to(torch.float64) * 2.0**17, x.dtype) if is_wide else None
+
+
 def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return cast(x.to(torch.float64) * 2.0**-9, x.dtype)
 
@@ -141,6 +147,7 @@ def around(times: float, least_bytes: int = 4):
 HOSTILE = {
     "values 37 times as large": large,
     "values 256 times as large": huge,
+    "values 131072 times as large": vast,
     "values 512 times as small": small,
     "heavy tails (one in 256 is 50 times as large)": spikes,
     "few values (exact sums, ties)": coarse,
