@@ -55,7 +55,8 @@ class HostileTrials(RuleBreakers):
             label = f"input {index} zeros throughout"
             self._hostile_trial(first, label, hostile.zeros, decisive=True, only={index})
             label = f"one of input {index} far above the others: the first of each row, the last of a vector"
-            self.conditioned = False  # these are values like others, and no excuse
+            # As scores these are values like others, and no excuse; a vector's one far value is.
+            self.conditioned = len(first.tree["items"][index].get("shape", ())) == 1
             self._hostile_trial(first, label, hostile.led, decisive=True, only={index})
             self.conditioned = True
             for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
