@@ -18,6 +18,7 @@ CASES = {
     "gemm_int4_weights.py": ["decode"],
     "gemm_w8a8.py": ["odd"],
     "gemm_gate_up.py": ["one_row", "no_residual"],
+    "gemm_row_amax.py": ["tails", "last", "tiny"],
     "gemm_split_k.py": ["four_parts"],
 }
 

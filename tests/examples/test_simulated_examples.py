@@ -27,6 +27,7 @@ CASES = {
     "rmsnorm_fp8.py": ["3x1000", "strided", "zeros"],
     "rope_and_cache.py": ["small", "partial", "odd", "heads first"],
     "row_logsumexp.py": ["3x1000", "2x20008", "masked", "large", "fp32"],
+    "segment_mean.py": ["empties", "odd", "fp32", "outside", "no segment"],
     "topk.py": ["77x60 k=6"],
     "integration/pdl.py": ["n=2049", "several tiles a CTA"],
     "swiglu.py": ["33x24", "5x7", "strided"],

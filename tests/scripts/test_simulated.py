@@ -288,6 +288,8 @@ def test_a_gpu_of_few_multiprocessors_can_be_simulated(first_kernel, tmp_path):
     """What the host code chooses by their number alone is judged there."""
     path = tmp_path / "first.py"
     count = "torch.cuda.get_device_properties(0).multi_processor_count"
+    path.write_text(changed(first_kernel, {r"return out\n": f"return out if {count} > 0 else out + 1\n"}))
+    assert "NOTE simulated on a GPU of 1 multiprocessor, too: " in verify(path, "--level", "full").stdout
     path.write_text(changed(first_kernel, {r"return out\n": f"return out if {count} > 8 else out + 1\n"}))
 
     assert verify(path).returncode == 0

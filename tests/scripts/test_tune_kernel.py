@@ -67,6 +67,19 @@ def test_tuning_verifies_races_and_resumes(tmp_path):
     assert journal.read_text() == steps   # finished work is not done again
 
 
+def test_a_run_of_some_configurations_leaves_the_others_to_the_next(tmp_path):
+    kernel, journal = tmp_path / "k.py", tmp_path / "j.jsonl"
+    kernel.write_text(KERNEL)
+    words = [kernel, "--journal", journal, "--budget", "1", "--jobs", "1", "--format", "json"]
+    some, every = (json.loads(run("tune_kernel.py", *words, *more).stdout) for more in (("--only", "chunks=1 "), ()))
+
+    tuned = [[row["config"] for row in found["cases"][0]["configurations"]] for found in (some, every)]
+    assert {"chunks": 512, "broken": False} not in tuned[0]
+    assert {"chunks": 512, "broken": False} in tuned[1]
+    assert {"chunks": 1, "broken": False} in tuned[0]
+    assert every["resumed_steps"] > 0
+
+
 def test_file_without_a_space_is_a_contract_error(tmp_path):
     kernel = tmp_path / "k.py"
     kernel.write_text(KERNEL.replace("TUNING_SPACE", "OTHER"))

@@ -1,7 +1,9 @@
 """Cases of the judge's own, where get_inputs breaks the GPU on some of them."""
 
+from types import SimpleNamespace
+
 import pytest
-from kernel_harness.judge import derived_trials
+from kernel_harness.judge import derived_trials, verification
 
 pytestmark = pytest.mark.cpu
 
@@ -29,3 +31,18 @@ def test_after_a_fault_another_oracle_is_asked_for_the_other_cases():
     [(question, arguments)] = judge.added  # what a later oracle is asked, to know the same cases
     assert question == "add_unset"
     assert arguments["without"] == ["n=99"]
+
+
+def test_a_new_oracle_gets_the_cases_that_were_added():
+    asked = []
+    judge = verification.Judge.__new__(verification.Judge)
+    judge.added = [("add_between", {"limit": 7, "without": []}), ("add_unset", {"limit": 7, "without": ["n=99"]})]
+    judge.oracle = SimpleNamespace(close=lambda: asked.append("close"))
+    judge._worker = lambda role: SimpleNamespace(role=role)
+    judge._send_oracle_load = lambda: asked.append("load")
+    judge.ask_oracle_answer = lambda op: asked.append(f"{op} answered")
+    judge.ask_oracle = lambda op, **arguments: asked.append((op, arguments))
+
+    judge.renew_oracle()
+
+    assert asked == ["close", "load", "load answered", *judge.added]

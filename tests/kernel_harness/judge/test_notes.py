@@ -1,8 +1,10 @@
 """What the judge tells without deciding by it, and where it decides."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from kernel_harness.compiled import capture, kernel_facts
 from kernel_harness.judge import unjudged_code
 from kernel_harness.judge.outcome import Outcome, Settings
 from kernel_harness.judge.verification import verify
@@ -44,3 +46,18 @@ def test_few_multiprocessors_are_one_or_those_of_the_largest_cluster(tmp_path, c
     (path := tmp_path / "kernel.py").write_text(f"def kernel_fn(x):\n{says}\n    return x\n")
 
     assert unjudged_code.few_multiprocessors(path, kernels) == count
+
+
+def test_what_large_cases_spill_is_told(monkeypatch):
+    """EXPECT is about the first case, which is small."""
+    launches = [SimpleNamespace(case="large"), SimpleNamespace(case="larger")]
+    kernel = SimpleNamespace(ptx=None, launches=launches)
+    monkeypatch.setattr(capture, "capture", lambda *_: [SimpleNamespace(kernels=[kernel])])
+    monkeypatch.setattr(kernel_facts, "labelled", lambda kernels, _: [SimpleNamespace(kernel=k) for k in kernels])
+    monkeypatch.setattr(kernel_facts, "spill_notes", lambda _: ["gemm spills 116 bytes"])
+    outcome = Outcome(Settings(kernel=Path("kernel.py")))
+    outcome.facts |= {"bench_cases": ["large", "larger"], "simulated_code": ["a digest"]}
+
+    unjudged_code.of_large_cases(outcome, "sm_90a")
+
+    assert outcome.notes == ["[case large, larger] gemm spills 116 bytes"]
