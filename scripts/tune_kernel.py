@@ -2,7 +2,7 @@
 
   python scripts/tune_kernel.py KERNEL.py                          every case of BENCH_CASES
   python scripts/tune_kernel.py KERNEL.py --case n=2^24            one case
-  python scripts/tune_kernel.py KERNEL.py --only "(256, 176)"      some configurations
+  python scripts/tune_kernel.py KERNEL.py --only "[256, 176]"      some configurations
   python scripts/tune_kernel.py KERNEL.py --budget 60 --jobs 8     longer races, more processes that compile
 
 KERNEL.py defines TUNING_SPACE = {keyword of kernel_fn: [values]} and may define

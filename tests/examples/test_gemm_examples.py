@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +30,16 @@ def load(example):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_what_the_page_asks_tune_kernel_for_is_a_configuration():
+    """Configurations reach tune_kernel.py as JSON, which has no tuples."""
+    from kernel_harness.performance import tuning
+
+    (only,) = re.findall(r'`--only "([^"]+)"`', (ROOT / "references/epilogues.md").read_text())
+    space = json.loads(json.dumps(load("gemm_row_amax.py").TUNING_SPACE))
+
+    assert len(tuning.configurations(space, [only])) == 2  # the file as it stands comes first
 
 
 @pytest.mark.parametrize("example", CASES)
