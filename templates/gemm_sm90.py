@@ -85,34 +85,46 @@ class Config(NamedTuple):
     swap: bool = False
 
 
-CONFIGS = (  # of equal estimates the first is taken
-    *(Config((64, n)) for n in (64, 80, 96, 128, 144, 160, 176, 192, 224, 256)),
-    Config((64, 96), split=4), Config((128, 48), split=4),
-    *(Config((64, n), split=split, swap=True)
-      for n, split in ((64, 2), (64, 4), (96, 2), (96, 3), (96, 4), *((n, s) for n in (128, 160) for s in (1, 2, 3)))),
-    *(Config((128, n), swap=True) for n in (112, 144, 160)), Config((128, 80), split=4, swap=True),
-    Config((128, 224)), *(Config((192, n)) for n in (96, 112, 192)),
-    *(Config(tile, (2, 1)) for tile in ((64, 96), (64, 128), (128, 128), (128, 192), (128, 256))),
-    *(Config(tile, (1, 2)) for tile in ((192, 128), (192, 176), (256, 176), (256, 192))),
-    *(Config((64, n), split=split, ctas=2, swap=True) for n, split in ((16, 1), (16, 2), (16, 4), (32, 2), (48, 1))),
-)
-TUNING_SPACE = {"config": CONFIGS}
+# tile, cluster, split, CTAs an SM, swap; cycles of a K tile and us of the rest of a tile, fitted to timings on an H200.
+CONFIGS = {Config((bM, bN), (cM, cN), split, ctas, bool(swap)): costs for bM, bN, cM, cN, split, ctas, swap, *costs in (
+    (64, 64, 1, 1, 1, 1, 0, 251, 0.40), (64, 96, 1, 1, 1, 1, 0, 275, 0.57), (64, 112, 1, 1, 1, 1, 0, 312, 1.04),
+    (64, 128, 1, 1, 1, 1, 0, 311, 1.25), (64, 160, 1, 1, 1, 1, 0, 381, 1.24), (64, 176, 1, 1, 1, 1, 0, 404, 1.42),
+    (64, 224, 1, 1, 1, 1, 0, 489, 1.38), (64, 256, 1, 1, 1, 1, 0, 562, 1.84), (64, 224, 2, 1, 1, 1, 0, 516, 1.54),
+    (64, 64, 1, 4, 1, 1, 0, 214, 0.44), (64, 144, 4, 1, 1, 1, 0, 339, 1.03), (64, 160, 4, 1, 1, 1, 0, 362, 1.20),
+    (64, 64, 2, 4, 1, 1, 0, 192, 0.49), (64, 96, 2, 4, 1, 1, 0, 263, 0.72), (64, 96, 1, 1, 4, 1, 0, 369, 0.68),
+    (64, 128, 1, 1, 4, 1, 0, 387, 0.99), (64, 48, 1, 1, 8, 1, 0, 300, 0.36), (128, 96, 1, 1, 1, 1, 0, 427, 1.36),
+    (128, 128, 1, 1, 1, 1, 0, 539, 1.67), (128, 192, 1, 1, 1, 1, 0, 843, 1.82), (128, 224, 1, 1, 1, 1, 0, 886, 3.20),
+    (128, 128, 1, 2, 1, 1, 0, 618, 1.29), (128, 144, 2, 1, 1, 1, 0, 641, 2.10), (128, 192, 2, 1, 1, 1, 0, 784, 2.20),
+    (128, 224, 2, 1, 1, 1, 0, 921, 3.33), (128, 256, 2, 1, 1, 1, 0, 981, 3.26), (128, 128, 1, 4, 1, 1, 0, 529, 1.82),
+    (128, 144, 4, 1, 1, 1, 0, 582, 1.83), (128, 96, 1, 1, 4, 1, 0, 440, 1.24), (192, 96, 1, 1, 1, 1, 0, 599, 1.97),
+    (192, 112, 1, 1, 1, 1, 0, 701, 2.23), (192, 96, 1, 2, 1, 1, 0, 621, 2.04), (192, 128, 2, 1, 1, 1, 0, 749, 3.03),
+    (192, 176, 1, 2, 1, 1, 0, 1022, 4.03), (256, 176, 1, 2, 1, 1, 0, 1355, 5.70), (64, 144, 1, 1, 1, 1, 1, 366, 1.10),
+    (64, 160, 1, 1, 1, 1, 1, 370, 1.36), (64, 256, 1, 1, 1, 1, 1, 558, 1.88), (64, 80, 4, 2, 1, 1, 1, 231, 0.66),
+    (64, 96, 4, 2, 1, 1, 1, 245, 0.72), (64, 48, 1, 1, 2, 1, 1, 267, 0.33), (64, 64, 1, 1, 2, 1, 1, 284, 0.38),
+    (64, 128, 1, 1, 2, 1, 1, 405, 0.99), (64, 160, 1, 1, 2, 1, 1, 469, 1.23), (64, 16, 1, 1, 4, 1, 1, 264, 0.13),
+    (64, 64, 1, 1, 4, 1, 1, 270, 0.53), (64, 96, 1, 1, 4, 1, 1, 249, 0.58), (64, 32, 1, 1, 8, 1, 1, 283, 0.25),
+    (64, 128, 1, 1, 8, 1, 1, 297, 1.13), (64, 16, 1, 1, 1, 2, 1, 216, 0.12), (64, 32, 1, 1, 1, 2, 1, 220, 0.30),
+    (64, 32, 4, 1, 1, 2, 1, 245, 0.25), (64, 16, 1, 1, 2, 2, 1, 231, 0.13), (64, 32, 1, 1, 2, 2, 1, 257, 0.21),
+    (64, 32, 1, 1, 4, 2, 1, 313, 0.26), (128, 112, 1, 1, 1, 1, 1, 481, 1.82), (128, 144, 1, 1, 1, 1, 1, 639, 2.04),
+    (128, 160, 1, 1, 1, 1, 1, 670, 2.27), (128, 192, 1, 1, 1, 1, 1, 808, 3.07), (128, 64, 1, 1, 4, 1, 1, 325, 1.05),
+)}
+TUNING_SPACE = {"config": tuple(CONFIGS)}
 
 
 def estimate_us(config, m, n, batch, k_tiles, sms, straddles=False):
-    """The rule that picks a configuration: waves of CTAs at the rate of the tensor cores or of shared memory, and bytes
-    at that of DRAM, plus what launch, epilogue and exchange cost. straddles: rows of a K tile lie across two lines of
-    128 bytes; a cluster reads them once. The constants were fitted to the order of 305 configurations on an H200."""
+    """The rule that picks a configuration: waves of CTAs at its measured rate, or bytes at that of DRAM, plus what
+    launch, epilogue and exchange cost. straddles: rows of a K tile lie across two lines of 128 bytes; a cluster reads
+    them once. A tile larger than the product waits for TMA to fill rows with zeros. Fitted to 245 shapes."""
     (bM, bN), (cM, cN), split, ctas, swap = config
-    m, n = (n, m) if swap else (m, n)
+    (m, n), (cycles, rest) = (n, m) if swap else (m, n), CONFIGS[config]
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
-    slots = max(1, sms * ctas // size if size <= 2 else sms * ctas * 5 // (size * 6))  # 4 do not fill a GPC
-    waves = -(-tiles // slots)
-    crowding = ctas if tiles * size > sms else 1
-    fill = 1.09 * (bM + bN) + 0.97 * straddles * (bM / cN + bN / cM)
-    compute = waves * -(-k_tiles // split) * (max(0.026 * bM * bN, fill) + 120) * crowding / 1755
-    dram = (m + n) * batch * k_tiles * 128 / 6.6e6
-    return 0.9 + math.hypot(compute, dram) + waves * bM * bN / 6000 + 2.15 * (split > 1)
+    slots = max(1, sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11))  # larger ones do not fill a GPC
+    waves, crowding = -(-tiles // slots), ctas if tiles * size > sms else 1
+    cycles += 1.07 * straddles * (bM / cN + bN / cM) + 4.0 * (max(0, bM - m) + max(0, bN - n))
+    compute = waves * -(-k_tiles // split) * cycles * crowding / 1755
+    dram = (m + n) * batch * k_tiles * 128 / 4.6e6
+    exchange = (0.8 + 0.13 * split) * (split > 1) + 0.3 * (cM * cN > 2)
+    return 1.6 + (compute**4 + dram**4) ** 0.25 + waves * rest + exchange
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -148,11 +160,16 @@ class Gemm:
         self.is_transposed = major_d.is_m_major_c()
         modes = (major_a.sm90_mma_major_mode(), major_b.sm90_mma_major_mode())
         tiled_mma = sm90.make_trivial_tiled_mma(dtype, dtype, *modes, Float32, (self.consumers, 1, 1), (64, bN))
-        # The addresses of strided extras take registers.
-        is_strided = not all(self.repeats(mE) or cute.is_static(mE.stride[1]) for mE in extras)
-        eN = 16 if self.split > 1 or is_strided or bN // FOLD % 32 else 32
+        columns, loaded = bN // FOLD, [mE for mE in extras if not self.repeats(mE)]
+        is_wide = columns % 64 == 0 and columns > 64 and not self.is_transposed  # 64 columns are lines of 128 bytes
+        eN = 64 if is_wide else 32 if columns % 32 == 0 or columns > 64 else 16
+        if const_expr(len(loaded) > 0 or self.split > 1):
+            # No overlap here, as D may lie where C is. The addresses of strided extras take registers.
+            is_strided = not all(cute.is_static(mE.stride[1]) for mE in loaded)
+            eN = 16 if self.split > 1 or is_strided or columns % 32 else 32
         self.epi, self.box = (64 * self.consumers, eN), (16, eN)  # what all consumers, and one warp, store at a time
-        self.subtiles = bM * bN // FOLD // math.prod(self.epi)
+        self.starts = [min(start, columns - eN) for start in range(0, columns, eN)]  # the last two may overlap
+        self.subtiles = bM // self.epi[0] * len(self.starts)
         self.share = -(-self.subtiles // self.split)  # sub-tiles that a CTA finishes
         self.sums = self.share * math.prod(self.epi) * FOLD // self.threads  # accumulators of a thread in them
         epi_bytes = 2 * len(outs) * self.epi[0] * eN * self.out_dtype.width // 8
@@ -190,9 +207,12 @@ class Gemm:
         height = cutlass.min(tiles_m - first, BAND)
         place = (first + t % height) * self.cluster[0] + x, t // height * self.cluster[1] + y
         back = []
-        for at, size, extent, unit in zip(place, self.tile, extents, (16, self.epi[1] * FOLD)):
+        units = (16, self.tile[0] - 16), (self.epi[1] * FOLD, self.starts[-1] * FOLD)
+        for at, size, extent, (unit, last) in zip(place, self.tile, extents, units):
             outside = cutlass.min(cutlass.max((at + 1) * size - extent, 0), at * size)
-            back.append(cute.assume(outside // unit * unit, divby=unit))
+            to_last = cutlass.min(outside // max(last, 1), 1) * last
+            # To where a sub-tile starts, so that none is stored in part.
+            back.append(cute.assume(cutlass.max(cutlass.min(outside // unit * unit, last), to_last), divby=16))
         return *place, batch, back
 
     @cute.kernel
@@ -265,7 +285,7 @@ class Gemm:
             store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(self.is_transposed, 4), self.out_dtype)
             r2s = cute.make_tiled_copy_S(store, cute.make_tiled_copy_C_atom(store, tiled_mma)).get_slice(thread)
             tDcD = r2s.partition_S(cute.make_identity_tensor(self.epi))  # this thread's (m, n) in a sub-tile
-            values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(bN // FOLD // eN)
+            values, subtiles_n = const_expr(cute.size(tDcD)), const_expr(len(self.starts))
 
             for t in cutlass.range(first, tiles, step, unroll=1):
                 m, n, batch, back = self.locate(t, tiles_mn, extents)
@@ -296,8 +316,9 @@ class Gemm:
                         rEs = [self.load(mE, crd, back, batch, r2s, tDcD) if const_expr(rH is None)
                                else self.hand_out(mE, rH, e, thread, tDcD) for mE, rH in zip(extras, held, strict=True)]
                         rDs = [cute.make_rmem_tensor(tDcD.shape, Float32) for _ in tma_outs]
+                        first = const_expr((e // subtiles_n * (bN // FOLD) + self.starts[e % subtiles_n]) // 2)
                         for v in cutlass.range_constexpr(values):
-                            at = (e * values + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
+                            at = (first + v) // 4 * 4 * FOLD + v % 4  # accumulators come in fours, 8 columns apart
                             elements = epilogue([sums[at + 4 * f] for f in range(FOLD)],
                                                 [rE[v].to(Float32) for rE in rEs], alpha, beta)
                             for rD, element in zip(rDs, elements, strict=True):
@@ -311,12 +332,14 @@ class Gemm:
                             cute.copy(r2s, rO, r2s.partition_D(sD)[None, None, None, e % 2])
                         cute.arch.fence_view_async_shared()
                         cute.arch.sync_warp()
-                        box = (crd[0] * (eM // 16) + warp_idx - 4, crd[1])
-                        if box[0] * 16 >= m * bM + back[0] and box[1] * eN >= n * (bN // FOLD) + back[1]:
+                        row = crd[0] * (eM // 16) + warp_idx - 4  # in boxes; column: in the tile
+                        column = cutlass.min(sub % subtiles_n * eN, bN // FOLD - eN)
+                        if row * 16 >= m * bM + back[0] and column >= back[1]:
                             for (copy, mD), sD in zip(tma_outs, sDs, strict=True):
                                 sBox = cute.local_tile(sD[None, None, e % 2], self.box, (warp_idx - 4, 0))
-                                mD_l = cute.domain_offset((-back[0], -back[1]), mD[None, None, batch])
-                                gBox = cute.local_tile(mD_l, self.box, box)
+                                start = -back[0], n * (bN // FOLD) + column - back[1]
+                                mD_l = cute.domain_offset(start, mD[None, None, batch])
+                                gBox = cute.local_tile(mD_l, self.box, (row, 0))
                                 block_copy(copy, cute.group_modes(sBox, 0, 2), cute.group_modes(gBox, 0, 2))
                         cute.arch.cp_async_bulk_commit_group()
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -367,13 +390,13 @@ class Gemm:
 
     def hand_out(self, mE, held, e, thread, tDcD):
         """What `load` returns for the e-th sub-tile of this CTA, from what `prefetch` returned."""
-        subtiles_n, rE = self.tile[1] // FOLD // self.epi[1], cute.make_rmem_tensor(tDcD.shape, mE.element_type)
+        subtiles_n, rE = len(self.starts), cute.make_rmem_tensor(tDcD.shape, mE.element_type)
         words, pair = cute.recast_tensor(held, Int32), cute.make_rmem_tensor(2, mE.element_type)
         for v in range(cute.size(tDcD)):  # in fours: two columns of a row, then those of the row 8 below
             if cute.is_static(mE.stride[1]) and mE.stride[1] == 0:
                 rE[v] = held[v // 2 % 2, e // subtiles_n]
             else:
-                eighth = e % subtiles_n * (self.epi[1] // 8) + v // 4
+                eighth = self.starts[e % subtiles_n] // 8 + v // 4
                 for i in range(mE.element_type.width // 16 if v % 4 == 0 else 0):
                     word = words[i, eighth // 8]
                     cute.recast_tensor(pair, Int32)[i] = cute.arch.shuffle_sync(word, eighth % 8 * 4 + thread % 4)

@@ -132,7 +132,7 @@ def test_clusters_waves_tiles_across_scale_blocks_and_split_sums_are_right(name,
         f"import sys\nsys.path.insert(0, {str(ROOT / 'examples')!r})\n"
         f"import {name} as example\n"
         f"from {name} import get_inputs, kernel_fn, reference_fn\n\n"
-        f"example.CONFIGS = (example.Config(*{config}),)\n"
+        f"example.CONFIGS = {{example.Config(*{config}): (300, 1.0)}}\n"
         f'TEST_CASES = {{"cluster": {case}}}\n'
     )
     command = [sys.executable, ROOT / "scripts" / "verify_kernel.py", kernel, "--level", "quick", "--arch", "sm_90a"]
@@ -183,15 +183,11 @@ def test_what_the_gate_shares_with_the_template_is_the_templates():
     for path in ("templates/gemm_sm90.py", "examples/gemm_gate_up.py"):
         text = (ROOT / path).read_text()
         functions = {n.name: n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)}
-        names = ("estimate_us", "exchange", "load", "repeats", "hand_out", "locate")
+        names = ("exchange", "load", "repeats")
         sources.append("\n".join(ast.get_source_segment(text, functions[name]) for name in names))
     template, example = sources
-    for old, new in (("self.tile[1] // FOLD //", "self.tile[1] //"), ("self.epi[1] * FOLD", "self.epi[1]"),
-                     ("self.tile", "self.boxes")):  # fmt: skip
-        assert old in template
-        template = template.replace(old, new)
-
-    assert template == example
+    assert "self.tile" in template
+    assert template.replace("self.tile", "self.boxes") == example
 
 
 def test_the_int8_gemm_is_the_template_with_integer_accumulators():
