@@ -119,6 +119,8 @@ def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
 @pytest.mark.parametrize(("name", "config", "case"), [
     ("gemm_fp8_block_scaled", "((128, 256), (2, 1), 4)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
     ("gemm_fp8_block_scaled", "((128, 176), (2, 1), 11)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
+    ("gemm_bias_gelu", "((64, 80), (4, 2), 1, 1, True)", '{"m": 168, "n": 264, "k": 72}'),
+    ("gemm_bias_gelu", "((64, 112), (1, 4))", '{"m": 72, "n": 464, "k": 72}'),
     ("gemm_w8a8", "((128, 64), (2, 1))", '{"m": 136, "n": 72, "k": 144}'),
     ("gemm_w8a8", "((64, 64), (1, 1), 4)", '{"m": 72, "n": 72, "k": 528}'),
     ("gemm_gate_up", "((256, 192), (1, 2))", '{"m": 300, "n": 200, "k": 72}'),
