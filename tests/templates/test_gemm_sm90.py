@@ -88,7 +88,7 @@ def test_a_few_rows_go_to_the_narrow_side_of_a_tile(template, m, swap):
 
 
 def test_small_tiles_of_one_wave_share_loads_and_a_long_k_of_few_tiles_is_split_by_eight(template):
-    """700x704x7000 took 29.6 us before and 21.8 in a cluster of eight; 32x512x16384 11.1 split by four and 8.0 by eight."""
+    """700x704x7000: 29.6 us before, 21.8 in a cluster of eight; 32x512x16384: 11.1 split by four, 8.0 by eight."""
     import torch
 
     for m, n, k in ((700, 704, 7000), (32, 512, 16384)):
