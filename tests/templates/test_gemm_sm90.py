@@ -109,7 +109,8 @@ def test_a_full_residual_is_loaded_two_elements_at_a_time(tmp_path):
     text = PATH.read_text()
     for old, new in (("(m=1024, n=1024, k=1024", "(m=4096, n=4096, k=256"),
                      ('majors="kk", c=None', 'majors="kk", c=(4096, 4096)'),
-                     ('"UTMALDG": ">0"', '"LDG.32": 32')):  # fmt: skip
+                     ("out=None, config=None):", "out=None, config=((128, 256), (2, 1))):"),
+                     ('"UTMALDG": ">0"', '"LDG.32": 64')):  # fmt: skip
         assert text.count(old) == 1
         text = text.replace(old, new)
     kernel = tmp_path / "gemm.py"
