@@ -53,6 +53,7 @@ COARSEST_INTERMEDIATE = 2.0**-7  # spacing of bfloat16
 HALF_TINY = 2.0**-20  # sixteen steps of its denormals, which no GPU flushes
 TIPPED_SLACK = 1.5  # of a step that the reference may take
 COUNTS_TIPPED = 8  # of a bin of a histogram, at most
+CODES_TIPPED = 2.0**-7  # share of elements, at most, that are one code in place of another
 COUNTED = 8  # inputs of an element, at least, for it to be such a bin and no code or index
 LOST, SOUND = 0.25, 1 / 64  # relative errors: no digit is right; the reference and the conditioning promise some
 NOISE = 2.0**-48  # of a row: what a reference in float64 leaves of a zero
@@ -90,6 +91,7 @@ class Comparison:
     budget_used: float = 0.0  # 1.0 is the most that passes
     terms: float = 1.0  # elements of the inputs per element of the output
     wrong_class: int = 0  # NaN or infinity where the reference has none, or the other way round
+    is_one_code: bool = False  # a few elements of eight bits are wrong, all of them in the same way
     where: str = ""
     causes: list[str] = field(default_factory=list)
 
@@ -98,9 +100,11 @@ class Comparison:
         return self.wrong == 0 and self.budget_used <= 1.0
 
     @property
-    def is_count_beside(self) -> bool:
-        """Are integers off by little, as a histogram is whose values fall on either side of a bound?"""
-        return self.dtype in ("int32", "int64") and self.terms >= COUNTED and self.max_error <= COUNTS_TIPPED
+    def may_be_tipped(self) -> bool:
+        """Is one code in place of another, or are integers off by little, as a histogram is whose values fall on either
+        side of a bound?"""
+        is_count = self.dtype in ("int32", "int64") and self.terms >= COUNTED and self.max_error <= COUNTS_TIPPED
+        return is_count or self.is_one_code
 
     def to_json(self) -> dict:
         return {**self.__dict__, "passed": self.passed}
@@ -149,9 +153,18 @@ def compare(
     wrong_map = (_compare_floating if floating else _compare_exact)(outcome, result, expected, *rule)
     if outcome.passed and tolerance is None and not conditioned:
         wrong_map = flushed.find(outcome, result, expected.native, expected.golden) or wrong_map
+    if 0 < outcome.wrong <= CODES_TIPPED * outcome.total and result.dtype.itemsize == 1:
+        outcome.is_one_code = _is_one_code(result, expected.native, wrong_map)
     if outcome.wrong and explain:
         locate(outcome, result, expected.native, wrong_map)
     return outcome
+
+
+def _is_one_code(result: torch.Tensor, native: torch.Tensor, wrong_map: Callable[[], Iterator]) -> bool:
+    """Of data of 16 bits many elements have the value that lies on a tie, or its opposite: one place was decided."""
+    wrong = torch.cat([part.flatten().cpu() for _, part in wrong_map()])
+    y, n = (flattened(t).view(torch.uint8)[wrong].to(torch.int64) for t in (result, native))
+    return result.dtype is not torch.bool and len((256 * y + n).unique()) <= 2
 
 
 def forgiven(result: torch.Tensor, expected: Expected, tipped: torch.Tensor) -> torch.Tensor:

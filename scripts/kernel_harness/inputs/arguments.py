@@ -27,6 +27,7 @@ DTYPES = ("float32", "bfloat16", "float16")
 NEGLIGIBLE, NOTICED = 1e-3, 0.25  # an epsilon of which a tenth more shows nowhere, and one that shows
 FACTOR = 1.09375  # no multiple of a tenth: half of a hundred places, and a tenth more, is a whole place again
 MOST_FOURTHS = 8
+TILED = 8  # a smaller count is of no tiles
 MOST_WORDS = 4  # tried in place of one
 MOST_ITEMS = 3  # of a list that are changed, one at a time
 
@@ -43,9 +44,9 @@ class OtherArgument:
     decides: bool
 
     @property
-    def is_smaller(self) -> bool:
+    def is_fourth(self) -> bool:
         """A count of which one more may change nothing: a window that is longer than the sequence, a late step."""
-        return type(self.old) is int and type(self.new) is int and 0 != self.new < self.old
+        return type(self.old) is int and type(self.new) is int and 0 != self.new <= self.old // 4
 
     @property
     def is_zero(self) -> bool:
@@ -94,6 +95,9 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
         yield old, not old, True, {**node, "value": not old}
     elif kind == "int":
         yield old, old + 1, False, {**node, "value": old + 1}
+        if old >= TILED:  # what falls into the middle of a tile says more than what passes its end by one
+            new = 2 * old // 3 | 1
+            yield old, new, False, {**node, "value": new}
         for power in range(1, MOST_FOURTHS + 1):
             if new := old // 4**power:
                 yield old, new, False, {**node, "value": new}

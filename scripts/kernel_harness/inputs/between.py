@@ -29,7 +29,8 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     each, then those that the file's ``constants`` separate from the cases' (paths.py), sizes of one case beside those
     of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, last
     one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
-    smallest."""
+    smallest. Where sizes have nothing in common a single one (a token, a row) lies between them, too, whatever else
+    they are compared with."""
     tied, orders = _tied(cases), _orders(cases)
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
@@ -40,7 +41,8 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
             found += [row for row in made if _keeps(orders, row[1])][:1]
     found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
     found += _far(cases, tied)
-    return [row for row in found if _keeps(orders, row[1])]
+    kept = [row for row in found if _keeps(orders, row[1])]
+    return [*kept[:1], *_resized(cases, tied, _one), *kept[1:]]
 
 
 def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
@@ -198,6 +200,10 @@ def _small_size(sizes: set[int]) -> int | None:
     known = sorted(size for size in sizes if size > 0)
     small = min(known, default=0) + math.gcd(*sizes)
     return small if small < SMALL and small not in sizes and known and _lies_between(small, set(known)) else None
+
+
+def _one(sizes: set[int]) -> int | None:
+    return 1 if len(sizes) > 1 and min(sizes) > 1 and math.gcd(*sizes) == 1 else None
 
 
 def _orders(cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:

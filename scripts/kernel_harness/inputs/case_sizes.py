@@ -11,7 +11,7 @@ import torch
 from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
-from . import shrinking
+from . import layouts, shrinking
 from .between import between, unlike, volume
 from .paths import constants
 from .unset import unset
@@ -146,6 +146,17 @@ def with_integers(file: KernelFile, cases: list[str], limit: int) -> dict:
     return {"cases": found}
 
 
+def with_views(file: KernelFile, cases: list[str], limit: int) -> dict:
+    """Those of the cases whose inputs take at most ``limit`` bytes and are views (layouts.py)."""
+    found = []
+    for case in cases:
+        with suppress(Exception):  # whatever get_inputs raises: the case's own trials will say so
+            inputs = file.get_inputs(**file.cases[case])
+            if layouts.are_views(inputs) and values.reached_bytes(inputs) <= limit:
+                found.append(case)
+    return {"cases": found}
+
+
 def _is_size(value) -> bool:
     return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
 
@@ -166,5 +177,5 @@ def _bytes_with(file: KernelFile, keywords: dict) -> int:
 
 QUESTIONS = {
     function.__name__: function
-    for function in (nbytes, shrink, resize, add_between, add_unset, modes, with_integers)
+    for function in (nbytes, shrink, resize, add_between, add_unset, modes, with_integers, with_views)
 }

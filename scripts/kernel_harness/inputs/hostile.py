@@ -11,6 +11,9 @@ from .structured import FEW
 from .variations import DATA, cast, places, wide_parts
 
 LONG = 4096  # elements along a dimension
+VAST, BALANCE = 131072, 4096  # times; powers of two
+STRETCHES = 64  # of memory
+UNEVEN = "values of other sizes from one stretch of memory to the next"
 LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
 
 
@@ -24,9 +27,35 @@ def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 
 def vast(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Values out of float16's range, in formats that have a wider one."""
+    """Values out of float16's range, in formats that have a wider one. For one input at a time: of the product of two
+    the rounding alone is beyond what an exponential takes, and attention that scales scores and maximum in one step,
+    as FlashAttention does, is no number there."""
     is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
-    return cast(x.to(torch.float64) * 2.0**17, x.dtype) if is_wide else None
+    return cast(x.to(torch.float64) * VAST, x.dtype) if is_wide else None
+
+
+def times(factor: float):
+    """A change that multiplies by a power of two; numbers of eight bits stay."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        return cast(x.to(torch.float64) * factor, x.dtype) if x.dtype.itemsize > 1 else None
+
+    return change
+
+
+def uneven(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """From one end of the memory to the other values grow from an eighth to eight times of what they were, each 64th of
+    it by a factor of two more or less, and one element in 256 by eight: a sample says little of the whole."""
+    if x.dtype.itemsize < 2 or x.numel() < STRETCHES:
+        return None
+    flat = x.reshape(-1)
+    draw = {"generator": generator, "device": x.device}
+    growth = torch.linspace(-3, 3, STRETCHES, device=x.device) * (1 if torch.rand((), **draw) < 0.5 else -1)
+    factors = torch.exp2(growth + 2 * torch.rand(STRETCHES, **draw) - 1)
+    length = -(-flat.numel() // STRETCHES)
+    scaled = flat.to(torch.promote_types(x.dtype, torch.float32)) * factors.repeat_interleave(length)[: len(flat)]
+    scaled[places(x, generator, 256)] *= 8
+    return cast(scaled, x.dtype).view(x.shape)
 
 
 def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -147,13 +176,13 @@ def around(times: float, least_bytes: int = 4):
 HOSTILE = {
     "values 37 times as large": large,
     "values 256 times as large": huge,
-    "values 131072 times as large": vast,
     "values 512 times as small": small,
     "heavy tails (one in 256 is 50 times as large)": spikes,
     "few values (exact sums, ties)": coarse,
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
     "a row of zeros": empty_row,
+    UNEVEN: uneven,
     "values around 8 times their spread": around(8),
     "values 37 times as large around 8 times their spread": lambda x, chance: around(8)(large(x, chance), chance),
 }

@@ -10,6 +10,7 @@ from .variations import is_sorted, places
 
 SELDOM = 0.3  # share of the elements; what is more frequent meets in any draw
 FEWEST = 8  # elements
+BLANK = 8  # rows of which one is
 
 
 def specials(
@@ -59,6 +60,16 @@ def denser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     known = x[marked]
     drawn = torch.randint(known.numel(), x.shape, generator=generator, device=x.device)
     return torch.where(hit & ~marked, known[drawn], x)
+
+
+def blank_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One row in eight holds nothing but the NaN or infinity that get_inputs puts at places: all of it is masked."""
+    marked = ~torch.isfinite(x)
+    if x.dtype.itemsize < 2 or x.dim() < 2 or not 0 < int(marked.sum()) < x.numel():
+        return None
+    rows = x.reshape(-1, x.shape[-1]).clone()
+    rows[places(rows[:, 0], generator, BLANK)] = x[marked][0]
+    return rows.view(x.shape)
 
 
 def _keep_a_rule(rows: torch.Tensor) -> bool:

@@ -1,5 +1,6 @@
 """Trials in a process of their own: the file's last cases before its first, sizes that lie between those of its cases
-(between.py), keywords that none sets (unset.py), and other integers for the cases that do not meet every trial."""
+(between.py), keywords that none sets (unset.py), other integers for the cases that do not meet every trial, and inputs
+laid out in other ways (layouts.py)."""
 
 from __future__ import annotations
 
@@ -8,16 +9,20 @@ import time
 from contextlib import suppress
 from functools import partial
 
+from .. import values
 from ..comparison.structure import finite
 from ..contract import ContractError
+from ..inputs import layouts
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
+from .judgement import REFUSALS
 from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
 MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 8, 6
 MOST_CASES = 6  # that get other integers
+MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
 QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
@@ -46,6 +51,8 @@ def run(judge) -> None:
     jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
     jobs += [partial(_judge_first, judge, names, check) for check, groups in further.items() for names in groups]
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
+    views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
+    jobs += [partial(_judge_layouts, judge, case) for case in views]
     for _ in range(MOST_PROCESSES if jobs else 0):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             while jobs:
@@ -75,6 +82,10 @@ def _judge_integers(judge, names: list[str], other: Worker) -> None:
             _DerivedTrial(judge, name, thorough=False).judge_integers(other)
 
 
+def _judge_layouts(judge, name: str, other: Worker) -> None:
+    _DerivedTrial(judge, name, thorough=False).judge_layouts(other)
+
+
 def _backwards(judge) -> list[str]:
     """The last cases, then the first; those that are large are left out."""
     cases = judge.declared["cases"]
@@ -91,14 +102,15 @@ class _DerivedTrial(CaseTrials):
         first = self._inputs("first")
         self.on_gpu = self.device != "cpu"
         try:
-            self.base = self._reference(first, "between")
+            self.base = self._reference(first, "between", own=True)
         except ContractError:
             return None
         self.output_nbytes = [span.nbytes for span in self.base["native"].bundle.spans]
         return first
 
-    def is_judged(self, other: Worker, check: str) -> bool:
-        """False where the reference does not take these inputs."""
+    def is_judged(self, other: Worker, check: str, is_second: bool = False) -> bool:
+        """False where the reference does not take these inputs. What is wrong by little is judged on a second draw: of
+        so many trials of few elements one may be beyond the bound by chance."""
         first = self._begin()
         if first is None or not finite(self.base):
             return False
@@ -114,6 +126,8 @@ class _DerivedTrial(CaseTrials):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):
+                if not is_second and self._has_structure(reply, self.base) and self._nearly_right(reply, self.base):
+                    return self.is_judged(other, check, is_second=True)
                 self._tell(check, f"{seen}{call}.")
                 break
             if reply["facts"]["host_seconds"] > QUICK_SECONDS:
@@ -141,6 +155,36 @@ class _DerivedTrial(CaseTrials):
             self.outcome.add("crash", f"{order}: {seen}. It depends on the calls before.", self.case)
         else:
             self.outcome.note(f"[{self.case}] kernel_fn gives no result: {seen}")
+
+    def judge_layouts(self, other: Worker) -> None:
+        """The case's values with one view among tensors that are none, and as parts of what is longer."""
+        first = self._begin()
+        if first is None:
+            return
+        mapping = values.Mapping(first, writable=False)
+        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        found = [(f"input {at} as get_inputs lays it out and all others contiguous", new, True)
+                 for at, new in layouts.mixed(items)]
+        if longer := layouts.parts(items):
+            found.append(("inputs that are slices x[:, :n] of longer ones, rows as far apart as ever,", longer, False))
+        for what, new, is_shown in found:
+            try:
+                self._judge_layout(other, what, self._laid_out(new, first), is_shown)
+            except WorkerError as error:
+                is_its_own = isinstance(error, WorkerDied) and error.returncode != -signal.SIGKILL
+                if is_shown and is_its_own:
+                    self.outcome.add("other-layouts", f"With {what} its process is lost: {error}.", self.case)
+                raise
+        self.judge.remove_files()
+
+    def _judge_layout(self, other: Worker, what: str, bundle: Bundle, is_shown: bool) -> None:
+        """is_shown: the case has such an input, so that to fail on it is wrong, too, where it is no refusal."""
+        reply = self._ask_other(other, self._working_copy(bundle).bundle, "b", poison="nan")
+        if reply is None:
+            if is_shown and not self.error.startswith(REFUSALS):
+                self.outcome.add("other-layouts", f"With {what} it fails: {self.error[:160]}.", self.case)
+        elif seen := self._wrong(reply):
+            self.outcome.add("other-layouts", f"With {what} the result is wrong: {seen}.", self.case)
 
     def judge_integers(self, other: Worker) -> None:
         """Segments that are empty or hold nearly all, integers near the top of their type: in the case that meets every

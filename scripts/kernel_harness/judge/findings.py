@@ -111,6 +111,11 @@ EXPLANATIONS = {
         "With the CTAs in the opposite order the result is wrong: {seen} Which of them comes first, also at an atomic, "
         "is left open: let no CTA rely on what another stored, and the order follow from blockIdx.",
     ),
+    "other-layouts": (
+        WRONG,
+        "{seen} Each of these tensors alone is like one that get_inputs makes. Take the address and the strides of "
+        "every tensor from that tensor, or raise ValueError for what kernel_fn does not take.",
+    ),
     "sizes-between": (
         WRONG,
         "Sizes between or beside those of the cases, or beyond a number that the file compares with, give "

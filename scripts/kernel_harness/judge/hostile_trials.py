@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from itertools import permutations
 
 import torch
 
@@ -28,10 +29,12 @@ from .rule_breakers import RuleBreakers
 
 SIGNS = {signs.both: "both signs, not one", signs.below_zero: "the other sign, zeros too"}
 TIE_DRAWS = 3
+TIES = "few values (exact sums, ties)"
 # How many times its spread data are moved, and how little the answers may change (relative) for the trial to be one:
 # float32 keeps as much of the spread as that and more, bfloat16 a 32nd of it.
 FAR, NEAR = (4096, 2.0**-7), (16, 2.0**-3)
 COARSE_DRAWS, FEW_ROWS = 6, 64  # results
+MOST_PAIRS = 6  # of inputs, of which one is made larger and the other smaller
 KEPT = 2.0**-8  # of the size of answers, or more, where tiny inputs have meaning of their own, as a direction
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
@@ -47,7 +50,10 @@ class HostileTrials(RuleBreakers):
             self._hostile_trial(first, label, change, decisive=True)
             for _ in range(self._further_draws(change)):
                 self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
+        self._balanced(first)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
+            label = f"input {index} {hostile.VAST} times as large"
+            self._hostile_trial(first, label, hostile.vast, decisive=True, only={index})
             label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
             self._hostile_trial(first, label, hostile.long_tails, decisive=True, only={index})
             label = f"all rows of input {index} as the first"
@@ -84,11 +90,40 @@ class HostileTrials(RuleBreakers):
             self._infinities(first, change)
         self._signs(first)
         self._steps_met(first)
-        self._many_marks(first)
+        marks = "as many NaN or infinities as numbers, at random places, where get_inputs puts a few"
+        self._marked(first, nonfinite.denser, marks, self._is_mostly_finite)
+        marks = "rows that hold nothing but the NaN or infinity that get_inputs puts at places"
+        self._marked(first, nonfinite.blank_rows, marks, partial(as_finite, base=self.base))
         self._large_beside(first)
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
             self._ties(first)
+
+    def _balanced(self, first: Bundle) -> None:
+        """One input larger and another smaller by the same, which changes no answer of a product: what is kept of it in
+        half on the way must not be out of its range."""
+        nodes = [[values.dtype_named(t["dtype"]) for _, t in values.tensors_of(n)] for n in first.tree["items"]]
+        floating = [index for index, kinds in enumerate(nodes) if any(kind.is_floating_point for kind in kinds)]
+        pairs = [pair for pair in permutations(floating, 2) if torch.float16 in nodes[pair[0]]][:MOST_PAIRS]
+        counts = partial(self._is_as_before, within=NEAR[1] / 16)
+        for one, other in pairs:
+            larger, moved = self._varied(first, hostile.times(hostile.BALANCE), only={one})
+            label = f"input {one} {hostile.BALANCE} times as large and input {other} as small, which changes no answer"
+            change = hostile.times(1 / hostile.BALANCE)
+            if moved:
+                self._hostile_trial(larger, label, change, decisive=True, only={other}, counts=counts)
+
+    def _uneven(self, first: Bundle) -> None:
+        """The one trial of this kind that a large case meets."""
+        self.conditioned = True
+        self._hostile_trial(first, hostile.UNEVEN, hostile.uneven, decisive=True)
+        self.conditioned = False
+
+    def _most_hostile(self, first: Bundle) -> None:
+        """What a case meets whose calls take seconds: trials that tell of an edge, and of the merge of parts."""
+        self._opposed(first)
+        if any(t.dtype in INDEX_DTYPES for t in tensors(self.base["native"])):
+            self._hostile_trial(first, TIES, hostile.HOSTILE[TIES], decisive=True)
 
     def _opposed(self, first: Bundle) -> None:
         """Products below zero throughout: a maximum that takes in the zeros beyond an edge shows."""
@@ -230,18 +265,18 @@ class HostileTrials(RuleBreakers):
                 label = f"values of input {index}, which ascends, at places of the others"
                 self._hostile_trial(first, label, ties.at_the_steps_of(steps), decisive=True, only=others)
 
-    def _many_marks(self, first: Bundle) -> None:
-        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a bag that holds nothing else."""
-        new, moved = self._varied(first, nonfinite.denser)
+    def _marked(self, first: Bundle, change, label: str, counts) -> None:
+        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else.
+        counts: says of the reference's answers whether the trial is one."""
+        new, moved = self._varied(first, change)
         if not moved or self.case_failed():
             return
         try:
             expected = self._reference(new, "marks", roundings=True)
         except ContractError:
             return
-        if not self._is_mostly_finite(expected):
+        if not counts(expected):
             return
-        label = "as many NaN or infinities as numbers, at random places, where get_inputs puts a few"
         reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."

@@ -287,7 +287,7 @@ class CaseJudge:
         chosen = None if all(c.passed for c in outcomes) else self._with_choices(result, expected)
         if chosen:
             expected, outcomes = chosen, self._compared(result, chosen)
-        few = all(c.wrong <= max(FEW_WRONG, c.total * SHARE_TIPPED) or c.is_count_beside for c in outcomes)
+        few = all(c.wrong <= max(FEW_WRONG, c.total * SHARE_TIPPED) or c.may_be_tipped for c in outcomes)
         if all(c.passed for c in outcomes) or not few or expected["golden"] is None:
             return outcomes
         if "tipped" not in expected:

@@ -70,6 +70,9 @@ class RuleBreakers(FileChecks):
         found = []
         if moved and self._moves(new):
             found.append(RuleBreaker("replay", "other integers or masks in the same memory", new))
+        new, moved = self._varied(first, variations.swap, kinds="index")
+        if moved and self._moves(new):  # what is looked at in a few places may be as before
+            found.append(RuleBreaker("replay", "a few integers or masks in each other's place", new))
         found += self._other_arguments(first)
         found += self._other_integers(first)
         found += self._other_fixed_integers(first)
@@ -101,10 +104,10 @@ class RuleBreakers(FileChecks):
         for other in other_arguments(first, words):
             if len(found) - named >= MOST_SCALARS and not (other.is_named or other.is_zero):
                 continue
-            if other.is_smaller and moves:
+            if other.is_fourth and moves:
                 continue
             moves = (type(other.old) is int or other.is_zero) and self._moves(other.bundle)
-            if (other.is_smaller or other.is_zero) and not moves:
+            if (other.is_fourth or other.is_zero) and not moves:
                 continue
             if other.is_named:
                 if named == MOST_WORDS or not self._moves(other.bundle):

@@ -128,18 +128,18 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._many_calls(first))
         if judge.full and self.thorough and not large and not judge.mutates:
             steps.append(lambda: self._own_inputs(first))
-        if self._takes_turns(reply["facts"], thorough):
-            steps.append(lambda: self._turned(first))
+        steps += [lambda: self._turned(first)] if self._takes_turns(reply["facts"], thorough) else []
         seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])
         steps += [lambda seed=seed: self._another_seed(seed) for seed in seeds]
         if self.on_gpu and not self.bench:
             steps.append(lambda: self._streams(first))
         if simulate and judge.full and not self.bench:
             steps.append(lambda: self._simulated_values(first))
-        steps += [self._more_teeth] if self.thorough else []
-        steps += [lambda: self._index_replay(first)] if thorough else []
+        steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * thorough
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
             steps += [judge.take_understudy, lambda: self._hostile(first)]
+        elif judge.full and not (simulate or large) and (self.on_gpu or not self.bench):
+            steps.append(lambda: self._uneven(first))
         if thorough:
             steps += [lambda: self._dependence(first, expected), lambda: self._rare_draws(first)]
             steps += [lambda: self._single_elements(first), lambda: self._plain_memory(first)]

@@ -251,13 +251,13 @@ class ValueTrials(HostileTrials):
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly; hostile ones
-        also for some others, and for slow ones the one trial that tells of an edge."""
+        also for some others, and for slow ones the trials that tell most."""
         met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
         if size < TELLING_BYTES:
             return
         if self.call_seconds > QUICK_SIMULATION:
             if self.is_new_code and self.call_seconds < LONG_SIMULATION:
-                self._opposed(first)
+                self._most_hostile(first)
             return
         if not met:
             self.rule_breakers = self._rule_breakers(first)

@@ -1,0 +1,44 @@
+"""Layouts of inputs that no case has, made of those that one has: one view among tensors that are none, and parts of
+what is longer. A kernel that looks at one input's address or strides, and means all of them, is right until then."""
+
+from __future__ import annotations
+
+import torch
+
+ALIGNMENT = 16  # bytes, of the widest access
+
+
+def is_plain(x: torch.Tensor) -> bool:
+    """Does it lie as a new tensor does: contiguous, and at a multiple of ALIGNMENT in its memory?"""
+    return x.is_contiguous() and x.storage_offset() * x.itemsize % ALIGNMENT == 0
+
+
+def are_views(inputs) -> bool:
+    return any(isinstance(x, torch.Tensor) and x.numel() and not is_plain(x) for x in inputs)
+
+
+def mixed(inputs: list) -> list[tuple[int, list]]:
+    """[(index, the same values where that input alone lies as get_inputs laid it, the others as new tensors do)]; none
+    for inputs of which fewer than two are views, or that share memory."""
+    tensors = {index: x for index, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.numel()}
+    views = [index for index, x in tensors.items() if not is_plain(x)]
+    if len(views) < 2 or len({x.untyped_storage().data_ptr() for x in tensors.values()}) < len(tensors):
+        return []
+    plain = {index: tensors[index].clone(memory_format=torch.contiguous_format) for index in views}
+    return [(at, [plain.get(i, x) if i != at else x for i, x in enumerate(inputs)]) for at in views]
+
+
+def parts(inputs: list) -> list | None:
+    """The same values where each input of three dimensions or more, which lies in rows that are not packed, is a part
+    of one with a row more in the last dimension but one, as a slice of a longer sequence; None where there is none."""
+    is_in_rows = [isinstance(x, torch.Tensor) and x.dim() > 2 and _is_in_padded_rows(x) for x in inputs]
+    return [_part(x) if known else x for x, known in zip(inputs, is_in_rows, strict=True)] if any(is_in_rows) else None
+
+
+def _is_in_padded_rows(x: torch.Tensor) -> bool:
+    return x.numel() > 0 and x.shape[-3] > 1 and x.stride(-1) == 1 and x.stride(-2) > x.shape[-1]
+
+
+def _part(x: torch.Tensor) -> torch.Tensor:
+    longer = x.new_zeros(*x.shape[:-2], x.shape[-2] + 1, x.stride(-2))
+    return longer[..., :-1, : x.shape[-1]].copy_(x)
