@@ -16,6 +16,7 @@ from .paths import beyond
 
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 SMALL = 5  # elements; from there on a size is like its neighbours
+FILTER = 8  # elements of a kernel or window, at most, that data may be shorter than
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
 PATHS = 3  # sizes of each argument that take paths of their own
@@ -29,8 +30,8 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     each, then those that the file's ``constants`` separate from the cases' (paths.py), sizes of one case beside those
     of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, last
     one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
-    smallest. Where sizes have nothing in common a single one (a token, a row) lies between them, too, whatever else
-    they are compared with."""
+    smallest. Where sizes have nothing in common a single one (a token, a row) lies between them, too, also below what
+    is small itself, as the width of a kernel."""
     tied, orders = _tied(cases), _orders(cases)
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
@@ -42,19 +43,25 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
     found += _far(cases, tied)
     kept = [row for row in found if _keeps(orders, row[1])]
-    return [*kept[:1], *_resized(cases, tied, _one), *kept[1:]]
+    ones = [row for row in _resized(cases, tied, _one) if _keeps(_telling(orders, cases), row[1])]
+    return [*kept[:1], *ones, *kept[1:]]
 
 
 def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """The same of sizes that lack what all of the cases' have in common: two that are equal in some case the other way
     round, where one is never above the other; one less than the largest, where these have a divisor or are powers of
-    two; twice the largest; and sizes of one case beside those of the first where that breaks an order. A kernel may
-    rely on any of it; its author should know that it does."""
+    two; and sizes of one case beside those of the first where that breaks an order. A kernel may rely on any of it; its
+    author should know that it does."""
     tied, orders = _tied(cases), _orders(cases)
     found = _swapped(cases, orders)[:1]
-    for choose in (_indivisible_size, _twice_the_largest):
-        found += [row for row in _resized(cases, tied, choose) if _keeps(orders, row[1])]
+    found += [row for row in _resized(cases, tied, _indivisible_size) if _keeps(orders, row[1])]
     return found + [row for row in _crossed(cases, tied) if not _keeps(orders, row[1])]
+
+
+def doubled(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+    """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
+    tied, orders = _tied(cases), _orders(cases)
+    return [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
 
 
 def volume(case: Mapping) -> int:
@@ -211,6 +218,11 @@ def _orders(cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:
     sizes = [_compared(case) for case in cases]
     shared = [place for place in sizes[0] if all(place in case for case in sizes)] if sizes else []
     return [pair for pair in permutations(shared, 2) if all(case[pair[0]] <= case[pair[1]] for case in sizes)]
+
+
+def _telling(orders: Sequence[tuple[Place, Place]], cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:
+    """Those of the pairs whose first is large somewhere, as lengths are that a capacity must hold."""
+    return [(low, high) for low, high in orders if max(_compared(case)[low] for case in cases) > FILTER]
 
 
 def _keeps(orders: Sequence[tuple[Place, Place]], case: Mapping) -> bool:

@@ -12,7 +12,7 @@ from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import layouts, shrinking
-from .between import between, unlike, volume
+from .between import between, doubled, unlike, volume
 from .paths import constants
 from .unset import unset
 
@@ -75,9 +75,10 @@ def resize(file: KernelFile, case: str, changes: dict) -> dict:
 def add_between(file: KernelFile, limit: int, without: Collection[str] = ()) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
-    have in common under "unlike". Raises DeviceLost."""
+    have in common under "unlike", of twice the largest under "doubled". Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
-    found = {"unlike": unlike(given), "groups": between(given, constants(read_source(file.path)[1]))}
+    groups = between(given, constants(read_source(file.path)[1]))
+    found = {"unlike": unlike(given), "groups": groups, "doubled": doubled(given)}
     return {kind: _added(file, given, rows, limit, without) for kind, rows in found.items()}
 
 

@@ -25,6 +25,12 @@ LOWEST_CARRY = 2**7
 NEARLY = 2.0**-6
 
 
+def shorter(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Lengths, or counts, of at most a third of the smallest: what is cut into parts gets parts that hold nothing."""
+    most = int(x.min()) // 3 if x.dim() == 1 and 0 < x.numel() <= MOST_LENGTHS and not _is_in_order(x) else 0
+    return torch.randint(1, most + 1, x.shape, generator=generator, device=x.device).to(x.dtype) if most > 1 else None
+
+
 def both_signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Half of the values of non-negative data get the other sign."""
     if not x.dtype.is_signed or not is_data(x) or int(x.min()) < 0:

@@ -29,16 +29,20 @@ def mixed(inputs: list) -> list[tuple[int, list]]:
 
 
 def parts(inputs: list) -> list | None:
-    """The same values where each input of three dimensions or more, which lies in rows that are not packed, is a part
-    of one with a row more in the last dimension but one, as a slice of a longer sequence; None where there is none."""
-    is_in_rows = [isinstance(x, torch.Tensor) and x.dim() > 2 and _is_in_padded_rows(x) for x in inputs]
-    return [_part(x) if known else x for x, known in zip(inputs, is_in_rows, strict=True)] if any(is_in_rows) else None
+    """The same values where each input of three dimensions or more that is not contiguous is a part of one that is
+    longer in the second, as x[:, :n] of a longer sequence: strides but the first stay. None without such an input."""
+    are_parts = [isinstance(x, torch.Tensor) and _may_be_part(x) for x in inputs]
+    return [_part(x) if known else x for x, known in zip(inputs, are_parts, strict=True)] if any(are_parts) else None
 
 
-def _is_in_padded_rows(x: torch.Tensor) -> bool:
-    return x.numel() > 0 and x.shape[-3] > 1 and x.stride(-1) == 1 and x.stride(-2) > x.shape[-1]
+def _may_be_part(x: torch.Tensor) -> bool:
+    if x.dim() < 3 or x.is_contiguous() or x.shape[0] < 2 or not x.numel():
+        return False
+    outer = zip(x.stride()[:-1], x.shape[1:], x.stride()[1:], strict=True)
+    return x.stride(-1) == 1 and all(stride >= size * inner for stride, size, inner in outer)
 
 
 def _part(x: torch.Tensor) -> torch.Tensor:
-    longer = x.new_zeros(*x.shape[:-2], x.shape[-2] + 1, x.stride(-2))
-    return longer[..., :-1, : x.shape[-1]].copy_(x)
+    stride = (x.stride(0) + x.stride(1), *x.stride()[1:])
+    part = x.new_zeros(x.shape[0] * stride[0]).as_strided(x.shape, stride)
+    return part.copy_(x)

@@ -29,6 +29,16 @@ def dyadic(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.where(torch.isfinite(wide), sign * (2 * odd + 1) * 2.0**-end * scale, wide).to(x.dtype)
 
 
+def short(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The same data in three binary digits, 1, 1.25, 1.5 or 1.75 times a power of two, as the largest of a block is
+    then, too: what a scale is chosen by lies on the border between two of them. Parameters as in dyadic."""
+    wide = x.to(torch.float64)
+    if x.numel() < DATA or float(wide.min()) > 0:
+        return _nearest_power(wide).to(x.dtype)
+    mantissa, exponent = torch.frexp(wide)
+    return torch.where(torch.isfinite(wide), torch.ldexp((mantissa * 8).round() / 8, exponent), wide).to(x.dtype)
+
+
 def dyadic_numbers(bundle: Bundle) -> Bundle:
     """The same tensors beside numbers that are the nearest powers of two."""
     items = [

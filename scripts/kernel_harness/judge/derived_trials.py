@@ -20,7 +20,7 @@ from .trials import CaseTrials
 from .verification import THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES, MOST_KEYWORDS, MOST_UNLIKE = 12, 8, 6
+MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 12, 5, 5, 8
 MOST_CASES = 6  # that get other integers
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
@@ -44,8 +44,8 @@ def run(judge) -> None:
     sizes = _add_cases(judge, "add_between")
     declared = judge.declared["cases"]
     keywords = _add_cases(judge, "add_unset", cases=declared)["groups"][:MOST_KEYWORDS]
-    further = {"sizes-between": sizes["groups"][:MOST_SIZES], "unset-keyword": keywords,
-               "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
+    further = {"sizes-between": sizes["groups"][:MOST_SIZES], "sizes-beyond": sizes["doubled"][:MOST_DOUBLED],
+               "unset-keyword": keywords, "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
     integers = judge.ask_oracle("with_integers", cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
     jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
@@ -122,7 +122,7 @@ class _DerivedTrial(CaseTrials):
                 self._fail(check, f"its process is lost: {error}", is_its_own)
                 raise
             if reply is None:
-                if check != "unlike-sizes":
+                if check not in ("unlike-sizes", "sizes-beyond"):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):

@@ -121,6 +121,11 @@ EXPLANATIONS = {
         "Sizes between or beside those of the cases, or beyond a number that the file compares with, give "
         "a wrong result: {seen} If the kernel does not take them, it must raise ValueError.",
     ),
+    "sizes-beyond": (
+        WRONG,
+        "At twice the largest size of the cases the result is wrong, without an error: {seen} If the kernel does not "
+        "take such sizes (more than a CTA, a word or a tile holds), it must raise ValueError.",
+    ),
     "unlike-sizes": (
         WRONG,
         "Sizes that lack what those of all cases have in common, a divisor or an order, give a wrong result: {seen} If "

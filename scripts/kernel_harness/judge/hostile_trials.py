@@ -91,13 +91,14 @@ class HostileTrials(RuleBreakers):
         self._signs(first)
         self._steps_met(first)
         marks = "as many NaN or infinities as numbers, at random places, where get_inputs puts a few"
-        self._marked(first, nonfinite.denser, marks, self._is_mostly_finite)
+        self._marked(first, nonfinite.denser, marks)
         marks = "rows that hold nothing but the NaN or infinity that get_inputs puts at places"
-        self._marked(first, nonfinite.blank_rows, marks, partial(as_finite, base=self.base))
+        self._marked(first, nonfinite.blank_rows, marks)
         self._large_beside(first)
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
-            self._ties(first)
+            self._ties(first, ties.dyadic)
+        self._ties(first, ties.short)
 
     def _balanced(self, first: Bundle) -> None:
         """One input larger and another smaller by the same, which changes no answer of a product: what is kept of it in
@@ -245,8 +246,9 @@ class HostileTrials(RuleBreakers):
             expected, limit = (self._reference(bundle, "infinities", roundings=True) for bundle in (new, large))
         except ContractError:
             return
-        # Integers are finite whatever they come from: an index beside NaN says nothing.
-        if not floats(expected["native"]) or not finite(expected):
+        # Integers and codes are finite whatever they come from: an index beside NaN says nothing.
+        dtypes = {t.dtype for t in tensors(expected["native"])}
+        if not any(t.is_floating_point and t.itemsize > 1 for t in dtypes) or not finite(expected):
             return
         if all(c.passed for c in self._compared(expected["native"], limit)):
             return
@@ -265,9 +267,8 @@ class HostileTrials(RuleBreakers):
                 label = f"values of input {index}, which ascends, at places of the others"
                 self._hostile_trial(first, label, ties.at_the_steps_of(steps), decisive=True, only=others)
 
-    def _marked(self, first: Bundle, change, label: str, counts) -> None:
-        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else.
-        counts: says of the reference's answers whether the trial is one."""
+    def _marked(self, first: Bundle, change, label: str) -> None:
+        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else."""
         new, moved = self._varied(first, change)
         if not moved or self.case_failed():
             return
@@ -275,7 +276,7 @@ class HostileTrials(RuleBreakers):
             expected = self._reference(new, "marks", roundings=True)
         except ContractError:
             return
-        if not counts(expected):
+        if not self._is_mostly_finite(expected):
             return
         reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
@@ -315,9 +316,9 @@ class HostileTrials(RuleBreakers):
                 return False
         return True
 
-    def _ties(self, first: Bundle) -> None:
+    def _ties(self, first: Bundle, change) -> None:
         """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""
-        new, moved = self._varied(first, ties.dyadic)
+        new, moved = self._varied(first, change)
         if not moved or self.case_failed():
             return
         new = ties.dyadic_numbers(new)

@@ -163,6 +163,7 @@ class RuleBreakers(FileChecks):
         for index, x in whole.items():
             if x.dim() > 1 and bool((x == 1).all()):
                 add(variations.scramble, "zeros among the ones", index, decides=True)
+            add(integers.shorter, "integers of at most a third of the smallest", index, decides=True)
             if integers.lacks_zero(x):
                 add(integers.put_one(0), "a zero, which get_inputs does not make,", index, decides=True, partly=True)
             if adds_up:
