@@ -4,5 +4,6 @@
                              listen_cuda, import_hook
     cuda_source, cuda_extension   CUDA C++ of load_inline; cuda_host/ is its host side, in C++
     cubin, ptx, sass         readers
-    inspection               inspect_kernel.py: kernel_facts, expect (the file's EXPECT), occupancy
+    inspection               inspect_kernel.py: kernel_facts, expect (the file's EXPECT), occupancy; forbidden: what
+                             EXPECT forbids, in all cases
 """

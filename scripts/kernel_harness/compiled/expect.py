@@ -58,6 +58,11 @@ class Rule:
         """Whether the rule forbids: such a rule is about every kernel, any other about what the file has somewhere."""
         return self.comparison in ("<", "<=") or (self.comparison == "==" and self.limit == 0)
 
+    @property
+    def forbids(self) -> bool:
+        """Whether it allows nothing at all."""
+        return (self.comparison, self.limit) in (("==", 0), ("<=", 0), ("<", 1))
+
     def __str__(self) -> str:
         return str(self.limit) if self.comparison == "==" else f"{self.comparison}{self.limit}"
 

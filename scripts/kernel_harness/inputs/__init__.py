@@ -6,5 +6,6 @@
     seeding, rare_draws      other draws of get_inputs, and those that are rare
     case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file
     unset                    keywords of get_inputs that no case sets
+    layouts                  views, one at a time, and parts of longer tensors
     input_sets               sets that rotate while a kernel is timed
 """

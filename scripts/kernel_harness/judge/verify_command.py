@@ -192,7 +192,16 @@ def instruction_facts(options) -> Report | None:
     capabilities = [tuple(map(int, gpu["compute_capability"].split("."))) for gpu in environment.gpus()]
     archs = [arch for arch in contract.KNOWN_ARCHS if devices.capability(arch) in capabilities[:1]]
     archs.sort(key=lambda arch: not arch.endswith("a"))  # sm_90a rather than sm_90
-    return _compile(options, (archs[0],)) if archs else None
+    if not archs:
+        return None
+    compiled = _compile(options, (archs[0],))
+    return compiled if options.case else _in_all_cases(options, compiled, archs[0])
+
+
+def _in_all_cases(options, compiled: Report, arch: str) -> Report:
+    from ..compiled import forbidden
+
+    return forbidden.held_in_all_cases(compiled, options.kernel, arch, options.timeout)
 
 
 def with_facts(judged: Report, compiled: Report | None) -> Report:
@@ -252,6 +261,9 @@ def _compiled_and_simulated(options, settings: Settings, archs: tuple[str, ...],
         device = {"arch": arch, "multiprocessors": options.multiprocessors}
         simulated = _simulate(settings, device, progress.step, place)
         if settings.level != "quick" and not simulated.findings and not simulated.needs_gpu:
+            if not options.case:
+                progress.step("EXPECT in all cases")
+                compiled = _in_all_cases(options, compiled, arch)
             for other in of_other_code(compiled.document["kernels"], arch):
                 further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
                 _take_in(simulated, further, other)
