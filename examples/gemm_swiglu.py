@@ -93,8 +93,10 @@ CONFIGS = {Config((bM, bN), (cM, cN), split, ctas, bool(swap)): costs for bM, bN
     (64, 64, 1, 1, 4, 1, 1, 270, 0.53), (64, 96, 1, 1, 4, 1, 1, 249, 0.58), (64, 32, 1, 1, 8, 1, 1, 283, 0.25),
     (64, 128, 1, 1, 8, 1, 1, 297, 1.13), (64, 16, 1, 1, 1, 2, 1, 216, 0.12), (64, 32, 1, 1, 1, 2, 1, 220, 0.30),
     (64, 32, 4, 1, 1, 2, 1, 245, 0.25), (64, 16, 1, 1, 2, 2, 1, 231, 0.13), (64, 32, 1, 1, 2, 2, 1, 257, 0.21),
-    (64, 32, 1, 1, 4, 2, 1, 313, 0.26), (128, 112, 1, 1, 1, 1, 1, 481, 1.82), (128, 144, 1, 1, 1, 1, 1, 639, 2.04),
-    (128, 160, 1, 1, 1, 1, 1, 670, 2.27), (128, 192, 1, 1, 1, 1, 1, 808, 3.07), (128, 64, 1, 1, 4, 1, 1, 325, 1.05),
+    (64, 16, 1, 1, 3, 2, 1, 240, 0.30), (64, 96, 1, 1, 3, 1, 1, 261, 0.81), (64, 128, 1, 1, 3, 1, 1, 350, 1.00),
+    (128, 96, 1, 1, 3, 1, 1, 430, 2.20), (64, 32, 1, 1, 4, 2, 1, 313, 0.26), (128, 112, 1, 1, 1, 1, 1, 481, 1.82),
+    (128, 144, 1, 1, 1, 1, 1, 639, 2.04), (128, 160, 1, 1, 1, 1, 1, 670, 2.27), (128, 192, 1, 1, 1, 1, 1, 808, 3.07),
+    (128, 64, 1, 1, 4, 1, 1, 325, 1.05),
 )}
 TUNING_SPACE = {"config": tuple(CONFIGS)}
 
@@ -106,7 +108,8 @@ def estimate_us(config, m, n, batch, k_tiles, sms, straddles=False):
     (bM, bN), (cM, cN), split, ctas, swap = config
     (m, n), (cycles, rest) = (n, m) if swap else (m, n), CONFIGS[config]
     tiles, size = max(1, -(-m // (bM * cM)) * -(-n // (bN * cN)) * batch), cM * cN * split
-    slots = max(1, sms * ctas // size if size <= 2 else sms * ctas * 10 // (size * 11))  # larger ones do not fill a GPC
+    tenths = 10 if size <= 2 else 12 if (size, ctas) == (3, 1) else 11  # of a GPU: larger clusters do not fill a GPC
+    slots = max(1, sms * ctas * 10 // (size * tenths))
     waves, crowding = -(-tiles // slots), ctas if tiles * size > sms else 1
     cycles += 1.07 * straddles * (bM / cN + bN / cM) + 4.0 * (max(0, bM - m) + max(0, bN - n))
     compute = waves * -(-k_tiles // split) * cycles * crowding / 1755

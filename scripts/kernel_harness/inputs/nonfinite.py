@@ -64,8 +64,10 @@ def denser(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 def blank_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """One row in eight, the first among them, holds nothing but the NaN or infinity that get_inputs puts at places."""
+    if x.dtype.itemsize < 2 or x.dim() < 2:
+        return None
     marked = ~torch.isfinite(x)
-    if x.dtype.itemsize < 2 or x.dim() < 2 or not 0 < int(marked.sum()) < x.numel():
+    if not 0 < int(marked.sum()) < x.numel():
         return None
     rows = x.reshape(-1, x.shape[-1]).clone()
     rows[places(rows[:, 0], generator, BLANK)] = x[marked][0]
