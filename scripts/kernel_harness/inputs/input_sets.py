@@ -180,17 +180,28 @@ def _count(kernel: KernelFile, name: str, inputs: list) -> float:
     return count
 
 
+def product_dtype(tensors: list[torch.Tensor]) -> torch.dtype | None:
+    """What a matrix product of these inputs is computed in: the narrowest dtype that two matrices have (int8 beside
+    float32 scales), else the widest of all (8-bit weights are converted); None without numbers."""
+    kinds = [t for t in tensors if t.is_floating_point() or t.dtype is torch.int8]
+    matrices = Counter(t.dtype for t in kinds if t.dim() > 1)
+    pairs = [dtype for dtype, count in matrices.items() if count > 1]
+    if pairs:
+        return min(pairs, key=lambda dtype: dtype.itemsize)
+    return max((t.dtype for t in kinds), key=lambda dtype: dtype.itemsize, default=None)
+
+
 def facts(kernel: KernelFile, inputs: list, result) -> dict:
     """Sizes and the author's own counts; both are evaluated on real inputs, so that ragged cases come out right."""
     input_bytes, output_bytes = tensor_bytes(inputs), tensor_bytes(result)
-    floats = [tensor.dtype for tensor in tensors_in(inputs) if tensor.is_floating_point()]
+    computed_in = product_dtype(tensors_in(inputs))
     on_gpu = torch.cuda.is_available()
     return {"input_bytes": input_bytes, "output_bytes": output_bytes,
             "bytes_moved": (int(_count(kernel, "bytes_moved", inputs)) if kernel.bytes_moved
                             else input_bytes + output_bytes),
             "bytes_are_counted": kernel.bytes_moved is not None,
             "flops": _count(kernel, "flops", inputs) if kernel.flops else None,
-            "dtype": values.dtype_name(Counter(floats).most_common(1)[0][0]) if floats else None,
+            "dtype": values.dtype_name(computed_in) if computed_in else None,
             "sm_count": torch.cuda.get_device_properties(0).multi_processor_count if on_gpu else 0,
             "shapes": [f"{values.dtype_name(x.dtype)}{list(x.shape)}" if isinstance(x, torch.Tensor) else repr(x)
                        for x in inputs]}

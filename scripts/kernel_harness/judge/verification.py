@@ -385,7 +385,7 @@ class Judge:
             self.outcome.add("simulation", f"{len(found)} findings: {'; '.join(found[:kinds])}.", case)
         for seen in facts["interpreted"]["races"][:1]:
             self.outcome.add("race", f"{seen}.", case)
-        if facts["busy_threads"] > 0.15:
+        if facts["busy_threads"]:
             self.outcome.add(
                 "deferred",
                 f"Threads that the call left behind ({', '.join(facts['python_threads'][:3])}) use "

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import hashlib
 import importlib
+import math
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 from ..performance.cuda_driver import Driver, DriverError
 from .watched import WATCHED
 
+LOOKS, BUSY = (0.06, 0.25, 0.5), 0.15  # seconds; share of a core
 # Variables that libraries read later, and that change results or speed.
 WATCHED_VARIABLES = (
     "NVIDIA_TF32_OVERRIDE",
@@ -207,11 +209,17 @@ def threads_of_python() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
 
 
-def busy_share(sleep, seconds: float = 0.06) -> float:
-    """How much of a core the other threads of this process use while the main thread sleeps."""
-    before = _ticks_of_others()
-    sleep(seconds)
-    return (_ticks_of_others() - before) / os.sysconf("SC_CLK_TCK") / seconds
+def busy_share(sleep) -> float:
+    """How much of a core the other threads of this process keep busy while the main thread sleeps. A single tick of the
+    clock is a sixth of the first look, and compilers' helpers take a moment to start: what shows is looked at again."""
+    share = math.inf
+    for seconds in LOOKS:
+        before = _ticks_of_others()
+        sleep(seconds)
+        share = min(share, (_ticks_of_others() - before) / os.sysconf("SC_CLK_TCK") / seconds)
+        if share <= BUSY:
+            return 0.0
+    return share
 
 
 def _ticks_of_others() -> int:

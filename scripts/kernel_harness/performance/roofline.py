@@ -111,7 +111,8 @@ def _best(timer, call, count: int = 6) -> float:
 
 
 def _matrix_flops(timer, device: str, dtype) -> float | None:
-    """The fastest of a few square matrix products of ``dtype`` on random data; None where PyTorch has none."""
+    """The fastest of a few square matrix products of ``dtype``, int8 among them, on random data; None where PyTorch has
+    none."""
     import torch
 
     best = None
@@ -128,6 +129,9 @@ def _matrix_flops(timer, device: str, dtype) -> float | None:
 
 
 def _product(torch, device: str, dtype, size: int):
+    if dtype is torch.int8:
+        a, b = (torch.randint(-127, 128, (size, size), dtype=dtype, device=device) for _ in range(2))
+        return lambda: torch._int_mm(a, b.T)
     a = torch.randn(size, size, device=device).to(dtype)
     b = torch.randn(size, size, device=device).to(dtype)
     if dtype.itemsize == 1 and dtype.is_floating_point:

@@ -66,7 +66,7 @@ def test_a_share_becomes_a_smaller_one_too(tmp_path):
 
 
 def test_a_window_becomes_smaller_ones_of_which_one_shows(tmp_path):
-    assert [new for new, _, _ in changed(100, tmp_path)] == [101, 25, 6, 1, 0]
+    assert [new for new, _, _ in changed(100, tmp_path)] == [101, 67, 25, 6, 1, 0]
 
 
 def test_flags_change_together_too(tmp_path):

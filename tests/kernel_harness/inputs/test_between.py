@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, unlike, volume
+from kernel_harness.inputs.between import between, doubled, unlike, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -33,7 +33,21 @@ def test_one_size_says_nothing_of_others():
 
 
 def test_neighbours_have_nothing_between():
-    assert not made({"n": 6}, {"n": 5})
+    assert {what for what, _ in made({"n": 6}, {"n": 5})} == {"n=1"}  # but a single one
+
+
+def test_a_single_one_is_tried_where_sizes_have_nothing_in_common():
+    assert "n=1" in dict(made({"n": 21}, {"n": 5}))
+    assert "n=1" not in dict(made({"n": 21}, {"n": 1}))
+    assert "n=1" not in dict(made({"n": 24}, {"n": 8}))
+
+
+def test_a_single_one_may_be_below_what_is_small_and_no_length():
+    short = made({"tokens": 41, "width": 4}, {"tokens": 5, "width": 3})
+    lengths = made({"capacity": 40, "length": 33}, {"capacity": 77, "length": 33}, {"capacity": 55, "length": 20})
+
+    assert ("tokens=1", {"tokens": 1, "width": 4}) in short
+    assert not any(keywords["capacity"] == 1 for _, keywords in lengths)
 
 
 def test_sizes_that_are_always_equal_stay_so():
@@ -126,7 +140,7 @@ def test_sizes_without_what_the_cases_have_in_common():
 @pytest.mark.parametrize(("sizes", "larger"), [((96, 32), 192), ((77, 32), 155), ((16, 11, 13), 33), ((0, 8), None)])
 def test_a_size_above_the_largest(sizes, larger):
     """Odd where one of them is; none beside an empty case, whose size may be no length."""
-    found = [row[0] for row in unlike([{"n": size} for size in sizes])]
+    found = [row[0] for row in doubled([{"n": size} for size in sizes])]
 
     assert (f"n={larger}" in found) == (larger is not None)
 
@@ -135,7 +149,7 @@ def test_an_order_that_all_cases_keep_is_broken():
     cases = [{"tokens": 40, "width": 4}, {"tokens": 2, "width": 2}, {"tokens": 13, "width": 3}]
 
     assert ("tokens=2", {"tokens": 2, "width": 4}) in [row[:2] for row in unlike(cases)]
-    assert not any(keywords["tokens"] < keywords["width"] for _, keywords, _ in between(cases))
+    assert {keywords["tokens"] for _, keywords, _ in between(cases) if keywords["tokens"] < keywords["width"]} == {1}
 
 
 def test_offsets_get_far_in_both_directions():

@@ -59,7 +59,8 @@ def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
         folder.mkdir()
         (y,), changed = vary([x], folder, change)
 
-        takes = {hostile.huge: (torch.float16,), hostile.vast: (torch.bfloat16, torch.float64)}.get(change)
+        wide = (torch.float16, torch.bfloat16, torch.float64)
+        takes = {hostile.huge: (torch.float16,), hostile.uneven: wide}.get(change)
         assert changed == (dtype is torch.float64 if "around" in label else not takes or dtype in takes)
         assert torch.isfinite(y.float()).all()
 
@@ -426,3 +427,11 @@ def test_zeros_of_both_signs_are_the_largest(tmp_path):
     assert float(y.max()) == 0
     assert 0.1 < float(zeros.float().mean()) < 0.3
     assert 0 < int(y.signbit()[zeros].sum()) < int(zeros.sum())
+
+
+def test_vast_values_are_out_of_half_s_range_and_of_no_format_that_has_none(tmp_path):
+    (y,), changed = vary([torch.ones(8, 8, dtype=torch.bfloat16)], tmp_path, hostile.vast)
+
+    assert changed
+    assert float(y.min()) > torch.finfo(torch.float16).max
+    assert hostile.vast(torch.ones(8, dtype=torch.float16), torch.Generator()) is None

@@ -154,12 +154,20 @@ def test_busy_threads_show_and_idle_ones_do_not():
     idle.start()
     try:
         assert integrity.busy_share(time.sleep) < 0.5
-        end = time.monotonic() + 2
+        end = time.monotonic() + 3
         threading.Thread(target=lambda: [None for _ in iter(lambda: time.monotonic() < end, False)]).start()
-        assert integrity.busy_share(time.sleep, 0.8) > 0.05
+        assert integrity.busy_share(time.sleep) > integrity.BUSY
     finally:
         stop.set()
         idle.join()
+
+
+def test_a_thread_that_only_starts_is_none(monkeypatch):
+    """One tick of the clock in the first look, and nothing after it."""
+    ticks = iter([0, 1, 1, 1])
+    monkeypatch.setattr(integrity, "_ticks_of_others", lambda: next(ticks))
+
+    assert integrity.busy_share(lambda seconds: None) == 0.0
 
 
 def test_threads_of_this_process_are_counted():

@@ -1,6 +1,8 @@
 """Floors, limits and refusals follow from ceilings by arithmetic that can be checked by hand."""
 
 import pytest
+import torch
+from kernel_harness.inputs import input_sets
 from kernel_harness.performance import roofline
 from kernel_harness.performance.roofline import Ceilings
 from kernel_harness.performance.timing import HostTimer
@@ -66,3 +68,14 @@ def test_ceilings_can_be_measured_on_any_device():
     found = roofline.measure(HostTimer(), "cpu", "float32")
     assert min(found.copy, found.read, found.write, found.flops, found.launch_us) > 0
     assert Ceilings(**found.to_json()) == found
+
+
+def test_the_ceiling_is_that_of_what_the_product_is_computed_in():
+    """An int8 GEMM with scales was refused: 1532 TFLOP/s, where a float32 product reaches 51."""
+    int8, scale, bias = (torch.zeros(64, 64, dtype=torch.int8), torch.ones(64), torch.ones(64, dtype=torch.bfloat16))
+    wide = bias.expand(64, 64)
+
+    assert input_sets.product_dtype([int8, scale, int8.clone(), scale, bias]) is torch.int8
+    assert input_sets.product_dtype([wide, int8]) is torch.bfloat16  # weights of eight bits are converted
+    assert input_sets.product_dtype([wide, wide, scale, scale]) is torch.bfloat16
+    assert input_sets.product_dtype([torch.zeros(4, dtype=torch.int64)]) is None
