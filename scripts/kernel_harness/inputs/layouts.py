@@ -28,6 +28,19 @@ def mixed(inputs: list) -> list[tuple[int, list]]:
     return [(at, [plain.get(i, x) if i != at else x for i, x in enumerate(inputs)]) for at in views]
 
 
+def shifted(inputs: list) -> list | None:
+    """The same values where each contiguous tensor begins one element into its memory; None where none is, or any
+    begins off ALIGNMENT already."""
+    tensors = [x for x in inputs if isinstance(x, torch.Tensor) and x.numel() > 1 and x.is_contiguous()]
+    if not tensors or not all(map(is_plain, tensors)):
+        return None
+    return [_shifted(x) if any(x is one for one in tensors) else x for x in inputs]
+
+
+def _shifted(x: torch.Tensor) -> torch.Tensor:
+    return x.new_zeros(x.numel() + 1)[1:].view(x.shape).copy_(x)
+
+
 def parts(inputs: list) -> list | None:
     """The same values where each input of three dimensions or more that is not contiguous is a part of one that is
     longer in the second, as x[:, :n] of a longer sequence: strides but the first stay. None without such an input."""

@@ -7,13 +7,15 @@ from itertools import combinations
 
 NUMBERS = {int: (8, 1), float: (0.5,)}  # where the default is zero: eight elements to spare, a share of one half
 ONES = (2, 3)  # where it is one: a batch, a dilation, groups
+MOST_REVERTED = 3
 OPTIONS = ("bool", "float", "str", "NoneType", "dtype")  # types of defaults that are no sizes
 
 
 def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
-    """For each keyword whose default stands in all cases, and each pair of options that cases set one at a time, [the
-    keywords to try], of which the first that are taken count: the other value of a flag, others than zero of a number,
-    others than one of an integer. Another size or dtype that never changes may be the only one that a kernel is for."""
+    """For each keyword whose default stands in all cases, each case that sets several options (with one of them as by
+    default), and each pair of options that cases set one at a time, [the keywords to try], of which the first that are
+    taken count: the other value of a flag, others than zero of a number, others than one of an integer. Another size or
+    dtype that never changes may be the only one that a kernel is for."""
     found = []
     for name, default in defaults.items():
         if any(case.get(name, default) != default for case in cases):
@@ -24,7 +26,21 @@ def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, ob
             found.append([{name: value} for value in NUMBERS[type(default)]])
         elif type(default) is int and default == 1:
             found.append([{name: value} for value in ONES])
-    return found + _pairs(defaults, cases)
+    return found + _reverted(defaults, cases) + _pairs(defaults, cases)
+
+
+def _reverted(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
+    """Cases that set several options, with one of them as it is by default: the others are never seen beside that."""
+    options = [name for name, default in defaults.items() if type(default).__name__ in OPTIONS[:-1]]
+    said = [{name: case.get(name, defaults[name]) for name in options} for case in cases]
+    found, known = [], list(said)
+    for case, chosen in zip(cases, said, strict=True):
+        unusual = [name for name in options if chosen[name] != defaults[name]]
+        for name in unusual if len(unusual) > 1 else ():
+            if (new := {**chosen, name: defaults[name]}) not in known:
+                known.append(new)
+                found.append([{**case, name: defaults[name]}])
+    return found[:MOST_REVERTED]
 
 
 def _pairs(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:

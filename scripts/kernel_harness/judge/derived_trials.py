@@ -17,7 +17,7 @@ from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
 from .judgement import REFUSALS
 from .trials import CaseTrials
-from .verification import THOROUGH_BYTES
+from .verification import FEW_BYTES, THOROUGH_BYTES
 
 LAST_CASES = 2
 MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 12, 5, 5, 8
@@ -27,6 +27,8 @@ MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
 QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
 INTEGER_SECONDS = 20.0  # after which no further case gets other integers
+OFFSET = "inputs that begin one element into their memory, as x[1:] does"
+OFFSET_ADVICE = "Look at data_ptr() before wide accesses, or raise ValueError; --level paranoid makes this decide"
 ADVICE = "Raise ValueError for such sizes, or give them a case; --level paranoid makes this decide"
 
 
@@ -53,6 +55,9 @@ def run(judge) -> None:
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
     views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
     jobs += [partial(_judge_layouts, judge, case) for case in views]
+    bytes_of = judge.ask_oracle("nbytes", cases=declared)["nbytes"]
+    fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
+    jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
     for _ in range(MOST_PROCESSES if jobs else 0):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             while jobs:
@@ -84,6 +89,10 @@ def _judge_integers(judge, names: list[str], other: Worker) -> None:
 
 def _judge_layouts(judge, name: str, other: Worker) -> None:
     _DerivedTrial(judge, name, thorough=False).judge_layouts(other)
+
+
+def _judge_offsets(judge, name: str, other: Worker) -> None:
+    _DerivedTrial(judge, name, thorough=False).judge_offsets(other)
 
 
 def _backwards(judge) -> list[str]:
@@ -161,8 +170,7 @@ class _DerivedTrial(CaseTrials):
         first = self._begin()
         if first is None:
             return
-        mapping = values.Mapping(first, writable=False)
-        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        items = _values_of(first)
         found = [(f"input {at} as get_inputs lays it out and all others contiguous", new, True)
                  for at, new in layouts.mixed(items)]
         if longer := layouts.parts(items):
@@ -175,6 +183,24 @@ class _DerivedTrial(CaseTrials):
                 if is_shown and is_its_own:
                     self.outcome.add("other-layouts", f"With {what} its process is lost: {error}.", self.case)
                 raise
+        self.judge.remove_files()
+
+    def judge_offsets(self, other: Worker) -> None:
+        """Inputs that begin one element into their memory. A note: a kernel may take whole tensors alone, and should
+        refuse others."""
+        first = self._begin()
+        new = layouts.shifted(_values_of(first)) if first else None
+        if new is None:
+            return
+        try:
+            reply = self._ask_other(other, self._working_copy(self._laid_out(new, first)).bundle, "b", poison="nan")
+            seen = self._wrong(reply) if reply else "" if self.error.startswith(REFUSALS) else self.error[:160]
+        except WorkerError as error:
+            seen = f"its process is lost: {error}"
+        if seen and self.judge.paranoid:
+            self.outcome.add("other-layouts", f"With {OFFSET}: {seen}.", self.case)
+        elif seen:
+            self.outcome.note(f"[case {self.case}] with {OFFSET}: {seen}. {OFFSET_ADVICE}")
         self.judge.remove_files()
 
     def _judge_layout(self, other: Worker, what: str, bundle: Bundle, is_shown: bool) -> None:
@@ -202,3 +228,8 @@ class _DerivedTrial(CaseTrials):
             if time.monotonic() - started > QUICK_SECONDS:
                 break
         self.judge.remove_files()
+
+
+def _values_of(bundle: Bundle) -> list:
+    mapping = values.Mapping(bundle, writable=False)
+    return [values.rebuild(node, mapping.bytes_of) for node in bundle.tree["items"]]

@@ -28,8 +28,10 @@ def test_flags_that_cases_set_one_at_a_time_are_set_together():
     defaults = {"shared": False, "turned": False, "dense": True}
     cases = [{}, {"shared": True}, {"turned": True}, {"shared": True, "dense": False}]
 
-    assert unset(defaults, cases) == [[{"shared": True, "turned": True}], [{"turned": True, "dense": False}]]
-    assert unset(defaults, [*cases, {"shared": True, "turned": True, "dense": False}]) == []
+    pairs = [[{"shared": True, "turned": True}], [{"turned": True, "dense": False}]]
+    assert unset(defaults, cases) == [[{"shared": False, "dense": False}], *pairs]
+    together = {"shared": True, "turned": True, "dense": False}
+    assert not any(pair in pairs for pair in unset(defaults, [*cases, together]))
 
 
 def test_options_of_other_types_are_set_together_as_the_first_case_sets_them():
@@ -60,3 +62,11 @@ def test_a_keyword_that_only_the_judges_own_cases_set_is_one_that_no_case_sets()
 
     assert case_sizes.add_unset(file, ["default"], limit=1000) == {
         "groups": [["batch=2, which no case sets", "batch=3, which no case sets"]]}
+
+
+def test_options_that_a_case_sets_together_are_seen_beside_the_defaults():
+    """A ceiling that is right where padding does not count, and with padding is in no case."""
+    defaults = {"h": 17, "ceil": False, "padded": True}
+    cases = [{}, {"padded": False}, {"ceil": True, "padded": False, "h": 16}]
+
+    assert unset(defaults, cases) == [[{"ceil": True, "padded": True, "h": 16}]]
