@@ -79,3 +79,14 @@ def test_the_ceiling_is_that_of_what_the_product_is_computed_in():
     assert input_sets.product_dtype([wide, int8]) is torch.bfloat16  # weights of eight bits are converted
     assert input_sets.product_dtype([wide, wide, scale, scale]) is torch.bfloat16
     assert input_sets.product_dtype([torch.zeros(4, dtype=torch.int64)]) is None
+
+
+def test_the_ceiling_of_int8_is_no_less_than_twice_that_of_bfloat16(monkeypatch):
+    """PyTorch's int8 product is slower than that: a right kernel was refused for being faster."""
+    rates = {torch.bfloat16: 800e12, torch.int8: 970e12}
+    monkeypatch.setattr(roofline, "_product", lambda torch, device, dtype, size: (dtype, size))
+    monkeypatch.setattr(roofline, "_best", lambda timer, call: 2e6 * call[1] ** 3 / rates[call[0]])
+
+    assert roofline._matrix_flops(None, "cuda", torch.int8) == pytest.approx(1600e12)
+    rates[torch.int8] = 1900e12
+    assert roofline._matrix_flops(None, "cuda", torch.int8) == pytest.approx(1900e12)
