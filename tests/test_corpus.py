@@ -72,6 +72,7 @@ NEEDED = [
     ("b1_cache_by_most_elements", VALUES),
     ("d10_last_block_of_one", ("sizes-between",)),
     ("d10_single_token", ("sizes-between",)),
+    ("d10_ceiling_beside_padding", ("unset-keyword",)),
     ("d10_beyond_sixteen_bits", ("sizes-beyond",)),
     ("c6_offset_of_one_for_both", ("other-layouts",)),
     ("d10_rows_of_a_batch_in_step", ("other-layouts",)),
