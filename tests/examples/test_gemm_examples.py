@@ -120,6 +120,7 @@ def test_what_it_cannot_take_gets_a_value_error_before_any_launch(position):
     ("gemm_fp8_block_scaled", "((128, 256), (2, 1), 4)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
     ("gemm_fp8_block_scaled", "((128, 176), (2, 1), 11)", '{"m": 136, "n": 184, "k": 144, "scales": "k"}'),
     ("gemm_bias_gelu", "((64, 80), (4, 2), 1, 1, True)", '{"m": 168, "n": 264, "k": 72}'),
+    ("gemm_bias_gelu", "((64, 16), (1, 1), 3, 2, True)", '{"m": 24, "n": 136, "k": 272}'),
     ("gemm_bias_gelu", "((64, 112), (1, 4))", '{"m": 72, "n": 464, "k": 72}'),
     ("gemm_w8a8", "((128, 64), (2, 1))", '{"m": 136, "n": 72, "k": 144}'),
     ("gemm_w8a8", "((64, 64), (1, 1), 4)", '{"m": 72, "n": 72, "k": 528}'),

@@ -39,6 +39,7 @@ COMPARISONS = {
     "<": operator.lt,
 }
 UNREAD = "not read here: SASS needs nvdisasm (pip install nvidia-cuda-nvdisasm)"
+FORBIDS = ("0", "<=0", "<1")  # rules that allow nothing at all
 RULE = re.compile(r"\s*(>=|<=|==|!=|>|<)?\s*(\d+)\s*")
 MNEMONIC = re.compile(r"[A-Z][A-Z0-9_]*(\.[A-Za-z0-9_]+)*")
 
@@ -57,11 +58,6 @@ class Rule:
     def is_upper_bound(self) -> bool:
         """Whether the rule forbids: such a rule is about every kernel, any other about what the file has somewhere."""
         return self.comparison in ("<", "<=") or (self.comparison == "==" and self.limit == 0)
-
-    @property
-    def forbids(self) -> bool:
-        """Whether it allows nothing at all."""
-        return (self.comparison, self.limit) in (("==", 0), ("<=", 0), ("<", 1))
 
     def __str__(self) -> str:
         return str(self.limit) if self.comparison == "==" else f"{self.comparison}{self.limit}"

@@ -14,7 +14,8 @@ from . import capture, expect, inspection, kernel_facts
 
 def held_in_all_cases(compiled: Report, path: Path, arch: str, timeout: float) -> Report:
     """``compiled``, of the first case, with what the other TEST_CASES break for ``arch``; timeout: seconds a case."""
-    if compiled.document["problems"] or compiled.findings or "EXPECT" not in read_source(path)[0]:
+    forbids = any(check["rule"] in expect.FORBIDS for check in compiled.document["expect"] if check["arch"] == arch)
+    if compiled.document["problems"] or compiled.findings or not forbids or "_CASES" not in read_source(path)[0]:
         return compiled
     try:
         (captured,) = capture.capture(path, (arch,), None, timeout)
@@ -22,7 +23,7 @@ def held_in_all_cases(compiled: Report, path: Path, arch: str, timeout: float) -
         seen = f"EXPECT was not held against the cases after the first: {error}"
         return replace(compiled, notes=[*compiled.notes, seen[:300]])
     rules = expect.parse(captured.expect, str(path)).get(arch, {})
-    zeros = {fact: rule for fact, rule in rules.items() if rule.forbids}
+    zeros = {fact: rule for fact, rule in rules.items() if str(rule) in expect.FORBIDS}
     facts = kernel_facts.labelled(captured.kernels, path.stem)
     cases = {f.label: ", ".join(f.kernel.cases) for f in facts}
     broken = [check for check in expect.check(zeros, arch, [(f.label, f) for f in facts], None) if check.holds is False]

@@ -170,7 +170,7 @@ class _DerivedTrial(CaseTrials):
         first = self._begin()
         if first is None:
             return
-        items = _values_of(first)
+        items = _inputs_of(first)
         found = [(f"input {at} as get_inputs lays it out and all others contiguous", new, True)
                  for at, new in layouts.mixed(items)]
         if longer := layouts.parts(items):
@@ -189,7 +189,7 @@ class _DerivedTrial(CaseTrials):
         """Inputs that begin one element into their memory. A note: a kernel may take whole tensors alone, and should
         refuse others."""
         first = self._begin()
-        new = layouts.shifted(_values_of(first)) if first else None
+        new = layouts.shifted(_inputs_of(first)) if first else None
         if new is None:
             return
         try:
@@ -230,6 +230,5 @@ class _DerivedTrial(CaseTrials):
         self.judge.remove_files()
 
 
-def _values_of(bundle: Bundle) -> list:
-    mapping = values.Mapping(bundle, writable=False)
-    return [values.rebuild(node, mapping.bytes_of) for node in bundle.tree["items"]]
+def _inputs_of(bundle: Bundle) -> list:
+    return values.rebuild(bundle.tree, values.Mapping(bundle, writable=False).bytes_of)

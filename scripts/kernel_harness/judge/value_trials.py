@@ -251,11 +251,11 @@ class ValueTrials(HostileTrials):
 
     def _simulated_values(self, first: Bundle) -> None:
         """Hostile values, other integers and other arguments for the first case that is simulated quickly; hostile ones
-        also for some others, and for slow ones the trials that tell most."""
+        also for some others, and for what is left the trials that tell most."""
         met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
         if size < TELLING_BYTES:
             return
-        if self.call_seconds > QUICK_SIMULATION:
+        if self.call_seconds > QUICK_SIMULATION or len(met) == MOST_VALUES:
             if self.is_new_code and self.call_seconds < LONG_SIMULATION:
                 self._most_hostile(first)
             return
@@ -263,7 +263,7 @@ class ValueTrials(HostileTrials):
             self.rule_breakers = self._rule_breakers(first)
             self._index_replay(first)
             self._rare_draws(first)
-        if not met or (len(met) < MOST_VALUES and (self.is_new_code or self.call_seconds < VERY_QUICK_SIMULATION)):
+        if not met or self.is_new_code or self.call_seconds < VERY_QUICK_SIMULATION:
             self._hostile(first)
             met.append(self.case)
         if met == [self.case]:

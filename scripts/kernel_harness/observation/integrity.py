@@ -210,8 +210,8 @@ def threads_of_python() -> list[str]:
 
 
 def busy_share(sleep) -> float:
-    """How much of a core the other threads of this process keep busy while the main thread sleeps. A single tick of the
-    clock is a sixth of the first look, and compilers' helpers take a moment to start: what shows is looked at again."""
+    """How much of a core the other threads of this process keep busy while the main thread sleeps; 0.0 up to BUSY. One
+    tick of the clock is a sixth of the first look, and compilers' helpers take a moment to start: they get another."""
     share = math.inf
     for seconds in LOOKS:
         before = _ticks_of_others()
