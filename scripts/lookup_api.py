@@ -70,6 +70,8 @@ def _report(index, options, name: str | None, found) -> ExitCode:
     notes = [api_index.change_sentence(change) for change in changes]
     if name:
         notes += [f"{api_index.shorten(e.path)}: {api_index.doc_of(e, most_lines)}" for e in shown[:3] if e.doc]
+    members = {e: index.members(e) for e in (shown[:3] if name else [])}
+    notes += [f"{api_index.shorten(e.path)} has {', '.join(inner)}" for e, inner in members.items() if inner]
     notes += [api_index.also_sentence(entry, alike[entry]) for entry in shown if alike[entry]]
     if near:
         notes.append(f"similar names: {', '.join(near)}")
@@ -80,7 +82,8 @@ def _report(index, options, name: str | None, found) -> ExitCode:
     rows = [(*cells, api_index.since(e.path), e.deprecated or None) for cells, e in zip(names, shown, strict=True)]
     document = {"query": name or options.grep, "version": index.version, "root": index.root,
                 "total": len(found), "changes": changes, "near": near}  # fmt: skip
-    document["found"] = [{**vars(e), "name": row[0], "since": row[4]} for e, row in zip(shown, rows, strict=True)]
+    document["found"] = [{**vars(e), "name": row[0], "since": row[4], "members": members.get(e, [])}
+                         for e, row in zip(shown, rows, strict=True)]  # fmt: skip
     report = Report(
         tool="lookup_api",
         verdict="FOUND" if found else "NOT FOUND",

@@ -57,6 +57,18 @@ def test_a_bound_function_shows_its_parameters():
     assert "mask_and_clamp" in answer["found"][1]["signature"]
 
 
+def test_a_class_tells_what_it_has():
+    """The members of the class that the wheel gives: an enum's values by name, and what may be called."""
+    code, answer = _look_up("StoreCacheMode")
+    _, pipeline = _look_up("pipeline.PipelineTmaAsync")
+
+    assert code == 0
+    values = importlib.import_module("cutlass.cute.nvgpu").StoreCacheMode
+    assert answer["found"][0]["members"] == list(values.__members__)
+    assert any(values.STREAMING.name in note for note in answer["notes"])
+    assert "consumer_wait()" in pipeline["found"][0]["members"]
+
+
 def test_a_method_of_many_classes_is_told_once():
     code, answer = _look_up("bitcast")
 

@@ -74,6 +74,14 @@ class ApiIndex:
         path = function and f"{entry.path.rpartition('.')[0]}.{function.group(1)}"
         return [self.entries[path]] if path in self.entries else []
 
+    def members(self, entry: Entry) -> list[str]:
+        """Names inside a class, in the order of its source: an enum's values, fields, then what may be called."""
+        if entry.kind != "class":
+            return []
+        inner = [e for path, e in self.entries.items() if path.rpartition(".")[0] == entry.path]
+        calls = [e.path.rpartition(".")[2] + "()" for e in inner if e.kind == "method"]
+        return [e.path.rpartition(".")[2] for e in inner if e.kind != "method"] + calls
+
     def near(self, name: str, count: int = 6) -> list[str]:
         """Short forms of the existing names that look most like `name`."""
         leaf = name.rsplit(".", 1)[-1]
