@@ -102,13 +102,18 @@ class Facts:
         }
 
 
+def short_name(kernel: str, stem: str) -> str:
+    """The function's name in what CuTe DSL makes of it and of the types of its arguments, in the file ``stem``."""
+    short = kernel.removeprefix("kernel_cutlass_").replace(module_name(stem), "")
+    return re.split(r"_tensor|_object_at", short)[0][:40].strip("_")
+
+
 def labelled(kernels: list[CompiledKernel], stem: str) -> list[Facts]:
     """Facts with a short label each, unique within the arch: what CuTe DSL mangles without the file's module name."""
     seen: dict[str, int] = {}
     facts = []
     for kernel in kernels:
-        short = kernel.name.removeprefix("kernel_cutlass_").replace(module_name(stem), "")
-        short = re.split(r"_tensor|_object_at", short)[0][:40].strip("_")
+        short = short_name(kernel.name, stem)
         seen[short] = seen.get(short, 0) + 1
         facts.append(Facts(kernel, short if seen[short] == 1 else f"{short}#{seen[short]}"))
     return facts

@@ -14,14 +14,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .. import simulation
+from ..compiled.kernel_facts import short_name
 from ..processes.worker import run_tree
 from .profiling import Diagnosis
 
 BOOTSTRAP = ("import sys; sys.path.insert(0, sys.argv.pop(1)); from kernel_harness.performance import line_counters; "
              "line_counters.main(*sys.argv[1:])")
+COUNTED = {"ctas": ("ctas",), "instructions": ("instructions",),
+           "global_bytes": ("global_bytes_read", "global_bytes_written")}
 UNITS = {"global": "sectors", "shared": "wavefronts"}
 COLUMNS = ("line", "memory", "requests", "bytes", "transfers", "unit", "least", "ratio")
-TOTALS = ("case", "arch", "ctas", "warp_instructions", "global_bytes", "instructions_per_byte")
+TOTALS = ("kernel", "launches", "ctas", "warp_instructions", "global_bytes", "instructions_per_byte")
 WORTH_TELLING = 1.5    # times the least number of transfers
 SHARE = 0.05           # of the transfers of that kind of memory: fewer are not worth a change
 BUDGET = 4.5           # SASS instructions a byte at a copy's speed (results/h200-2026-11-23-f692b0e-issue-budget.json)
@@ -30,7 +33,8 @@ SHOWN = 0.005          # of them: fewer are not worth a row
 
 
 def collect(file: Path, case: str, arch: str, timeout_s: float) -> dict:
-    """Counters of one call: {"case", "arch", "ctas", "instructions", "lines": [{"line", "space", ...}]}.
+    """Counters of one call: {"case", "arch", "kernels": [{"kernel", "launches", "ctas", "instructions",
+    "global_bytes"}], "lines": [{"line", "space", ...}]}.
 
     The case is ``case`` if its inputs are small enough, else the largest of TEST_CASES that is. A dict
     with "reason" alone, one sentence, where there are no counters.
@@ -62,13 +66,22 @@ def main(file: str, case: str, arch: str, answer: str) -> None:
             found = {"reason": f"no test case has at most {simulation.INPUT_BYTES >> 10} KiB of inputs"}
         else:
             kernel.kernel_fn(*inputs)
-            total = lambda counter: sum(launch.counters.get(counter, 0) for launch in device.launches)
             lines = [{"line": f"{Path(path or '?').name}:{line}", "space": space, "direction": direction, **row}
                      for (path, line, space, direction), row in profile.lines.items()]
             lines.sort(key=lambda row: (row["space"], -row["transfers"]))
-            found = {"case": name, "arch": arch, "ctas": total("ctas"), "instructions": total("instructions"),
-                     "lines": lines}
+            found = {"case": name, "arch": arch, "kernels": _of_each_kernel(device.launches, file), "lines": lines}
     Path(answer).write_text(json.dumps(found))
+
+
+def _of_each_kernel(launches: Sequence, file: str) -> list[dict]:
+    found: dict[str, dict] = {}
+    for launch in launches:
+        label = short_name(launch.kernel, Path(file).stem)
+        row = found.setdefault(label, {"kernel": label, "launches": 0, "ctas": 0, "instructions": 0, "global_bytes": 0})
+        row["launches"] += 1
+        for name, counters in COUNTED.items():
+            row[name] += sum(launch.counters.get(counter, 0) for counter in counters)
+    return list(found.values())
 
 
 def _affordable(kernel, case: str) -> tuple[str, list | None]:
@@ -86,11 +99,15 @@ def _affordable(kernel, case: str) -> tuple[str, list | None]:
     return name, small.get(name)
 
 
-def totals(counted: Mapping) -> list:
-    """Cells under TOTALS. Instructions are PTX's, and per byte those of threads: all lanes of a warp count."""
-    moved = sum(one["bytes"] for one in counted["lines"] if one["space"] == "global")
-    per_byte = round(32 * counted["instructions"] / moved, 2) if moved else None
-    return [counted["case"], counted["arch"], counted["ctas"], counted["instructions"], moved, per_byte]
+def totals(kernels: Sequence[Mapping]) -> list[tuple]:
+    """Cells under TOTALS, a row a kernel. Instructions are PTX's, and per byte those of threads: all lanes of a warp
+    count."""
+    return [(one["kernel"], one["launches"], one["ctas"], one["instructions"], one["global_bytes"], _per_byte(one))
+            for one in kernels]
+
+
+def _per_byte(kernel: Mapping) -> float | None:
+    return round(32 * kernel["instructions"] / kernel["global_bytes"], 2) if kernel["global_bytes"] else None
 
 
 def rows(lines: Sequence[Mapping]) -> list[tuple]:
@@ -101,13 +118,15 @@ def rows(lines: Sequence[Mapping]) -> list[tuple]:
 
 
 def diagnose_issue(counted: Mapping) -> list[Diagnosis]:
-    """Many instructions for the bytes moved, of a kernel without tensor cores."""
-    per_byte = totals(counted)[-1]
-    if per_byte is None or per_byte < MANY:
-        return []
-    evidence = f"{per_byte:g} PTX instructions a byte in case {counted['case']!r}; SASS has room for about {BUDGET:g}"
-    return [Diagnosis("it issues more instructions than its bytes leave time for, if large cases are like this one",
-                      evidence, "references/elementwise.md")]  # fmt: skip
+    """Kernels that issue many instructions for the bytes they move; of a file without tensor cores."""
+    found = []
+    for one in counted["kernels"]:
+        if (per_byte := _per_byte(one) or 0) >= MANY:
+            what = f"{one['kernel']} issues more instructions than its bytes leave time for, if large cases are like it"
+            room = f"SASS has room for about {BUDGET:g}"
+            evidence = f"{per_byte:g} PTX instructions a byte in case {counted['case']!r}; {room}"
+            found.append(Diagnosis(what, evidence, "references/elementwise.md"))
+    return found
 
 
 def diagnose(lines: Sequence[Mapping]) -> list[Diagnosis]:

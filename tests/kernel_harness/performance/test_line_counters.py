@@ -37,23 +37,25 @@ def test_lines_that_do_not_matter_are_not_told():
     assert line_counters.diagnose([line(5, ideal=0, transfers=0)]) == []
 
 
+def kernel(name="rows", **changes):
+    return {"kernel": name, "launches": 1, "ctas": 3, "instructions": 7000, "global_bytes": 64_000} | changes
+
+
 @pytest.mark.cpu
 def test_instructions_per_byte_of_global_memory():
-    counted = {"case": "small", "arch": "sm_90a", "ctas": 3, "instructions": 7000,
-               "lines": [line(5), line(6, direction="written"), line(7, space="shared")]}
-    assert line_counters.totals(counted) == ["small", "sm_90a", 3, 7000, 64000, 3.5]
-    assert line_counters.totals({**counted, "lines": []})[-1] is None
+    kernels = [kernel(), kernel("merge", launches=2, instructions=500, global_bytes=0)]
+
+    assert line_counters.totals(kernels) == [("rows", 1, 3, 7000, 64000, 3.5), ("merge", 2, 3, 500, 0, None)]
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize(("instructions", "told"), [(26_000, 0), (140_000, 1)])
-def test_more_instructions_than_bytes_leave_time_for_are_told(instructions, told):
-    counted = {"case": "small", "arch": "sm_90a", "ctas": 3, "instructions": instructions, "lines": [line(5), line(6)]}
-    found = line_counters.diagnose_issue(counted)
+def test_more_instructions_than_bytes_leave_time_for_are_told_of_their_kernel():
+    few, many = kernel("apply", instructions=26_000), kernel("statistics", instructions=140_000)
+    [found] = line_counters.diagnose_issue({"case": "small", "kernels": [few, many, kernel(global_bytes=0)]})
 
-    assert len(found) == told
-    assert all("70 PTX" in one.evidence and (ROOT / one.page).exists() for one in found)
-    assert line_counters.diagnose_issue({**counted, "lines": []}) == []
+    assert found.what.startswith("statistics ")
+    assert "70 PTX" in found.evidence
+    assert (ROOT / found.page).exists()
 
 
 @pytest.mark.cpu
@@ -90,7 +92,8 @@ def test_the_counters_of_a_kernel_without_a_gpu(tmp_path):
     counted = document["simulated"]
 
     assert finished.returncode == 6
-    assert (counted["case"], counted["arch"], counted["ctas"]) == ("small", "sm_90a", 1)
+    assert (counted["case"], counted["arch"]) == ("small", "sm_90a")
+    assert [(one["launches"], one["ctas"]) for one in counted["kernels"]] == [(1, 1)]
     loads = [one for one in counted["lines"] if (one["space"], one["direction"]) == ("global", "read")]
     assert loads
     for one in loads:
