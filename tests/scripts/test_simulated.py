@@ -143,6 +143,14 @@ def test_a_launch_that_names_no_stream(first_kernel, tmp_path):
     assert "unordered-stream: runs on the default stream, not on the call's" in run.stdout
 
 
+def test_a_launch_on_the_stream_of_the_first_call():
+    """Which is compiled in, or kept beside what is: the stream differs from call to call."""
+    run = verify(ROOT / "tests/kernels/cheats/b5_cute_stream_of_the_first_call.py")
+
+    assert run.returncode == 1, run.stdout
+    assert "unordered-stream: runs on the stream of an earlier call" in run.stdout
+
+
 @pytest.mark.parametrize("line", [
     "SMS = torch.cuda.get_device_properties(0).multi_processor_count",
     "WORKSPACE = torch.zeros(4, device='cuda')",

@@ -24,7 +24,7 @@ class Streams:
     def __init__(self):
         self.findings = []
         self._given, self._seen = Counter(), {_HOST: Counter()}
-        self.default, self.caller = Stream(self), Stream(self)
+        self.default, self.caller, self._former = Stream(self), Stream(self), Stream(self)
         self.current, self._begun = self.caller, 0
         self._last = {}  # the last work of this call on each other stream: its name and place
 
@@ -42,7 +42,9 @@ class Streams:
         return self.current.cuda_stream
 
     def begin(self):
-        """A call begins, and its inputs may still be on their way."""
+        """A call begins, on another stream than the last one, and its inputs may still be on their way."""
+        self.host_waits()  # for the calls before: their callers have looked at the results
+        self.caller, self._former = self._former, self.caller
         self.findings, self._last, self.current = [], {}, self.caller
         self._given[self.caller] += 1
         self._begun = self._given[self.caller]
@@ -63,6 +65,12 @@ class Streams:
                     message = (
                         "runs on the default stream, not on the call's: its inputs may not be there yet; launch it "
                         "with stream=; make_fake_stream(use_tvm_ffi_env_stream=True) stands for it at compilation"
+                    )
+                elif stream is self._former:
+                    message = (
+                        "runs on the stream of an earlier call, not on this call's: its inputs may not be there yet; "
+                        "ask for torch.cuda.current_stream() in each call, or compile with "
+                        "make_fake_stream(use_tvm_ffi_env_stream=True)"
                     )
                 self._find(message, *self._last[stream])
 

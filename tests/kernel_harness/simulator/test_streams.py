@@ -92,6 +92,19 @@ def test_the_default_stream_is_not_the_callers():
     assert device.call(BEFORE["wait_stream"], AFTER["wait_stream"]) == []
 
 
+def test_the_stream_of_an_earlier_call_is_not_this_ones():
+    """Each call has another stream: one that is kept from the first call, as with what it compiled, shows."""
+    streams, kept = Streams(), None
+    for is_late in (False, True, False):
+        streams.begin()
+        kept = kept or streams.current_handle()
+        streams.work("kernel", streams.by_handle(kept))
+        streams.work("kernel", streams.by_handle(streams.current_handle()))
+        streams.end()
+
+        assert ["the stream of an earlier call" in str(finding) for finding in streams.findings][:1] == [True] * is_late
+
+
 def test_work_on_the_callers_stream_and_by_handle():
     streams = Streams()
     streams.begin()
