@@ -19,6 +19,7 @@ SMALL = 5  # elements; from there on a size is like its neighbours
 FILTER = 8  # elements of a kernel or window, at most, that data may be shorter than
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
+RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
@@ -28,20 +29,23 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
     each, then those that the file's ``constants`` separate from the cases' (paths.py), sizes of one case beside those
-    of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, last
+    of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, then
     one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
-    smallest. Where sizes have nothing in common a single one (a token, a row) lies between them, too, also below what
-    is small itself, as the width of a kernel."""
-    tied, orders = _tied(cases), _orders(cases)
+    smallest, last equal ones beside what else the cases say. Where sizes have nothing in common a single one (a token,
+    a row) lies between them, too, also below what is small itself, as the width of a kernel."""
+    tied, orders, further = _tied(cases), _orders(cases), []
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
-            made = [(_named(places, size), _with(case, places, size), case) for size, case in rows]
-            found += [row for row in made if _keeps(orders, row[1])][:1]
+            made = [(_named(places, size), _ordered(_with(case, places, size), tied, orders), case)
+                    for size, case in rows]
+            first, *rest = _one_of_each([row for row in made if _keeps(orders, row[1])]) or [None]
+            found += [first] if first else []
+            further += rest
     found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
-    found += _far(cases, tied)
+    found += [*_far(cases, tied), *further]
     kept = [row for row in found if _keeps(orders, row[1])]
     ones = [row for row in _resized(cases, tied, _one) if _keeps(_telling(orders, cases), row[1])]
     return [*kept[:1], *ones, *kept[1:]]
@@ -118,6 +122,28 @@ def _swapped(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]]) ->
             new = _with(_with(cases[at], [low], larger), [high], smaller)
             found.append((f"{_named([low], larger)}, {_named([high], smaller)}", new, cases[at]))
     return found
+
+
+def _ordered(case: dict, tied: Mapping[tuple[int, ...], list[Place]], orders: Sequence[tuple[Place, Place]]) -> dict:
+    """The case with what is above another against an order at the largest of its sizes that is not: of few cases, some
+    orders are chance."""
+    for sizes, places in tied.items():
+        numbers = _compared(case)
+        most = min((numbers[high] for low, high in orders if low in places), default=max(sizes))
+        if numbers.get(places[0], 0) > most and (smaller := [size for size in sizes if size <= most]):
+            case = _with(case, places, max(smaller))
+    return case
+
+
+def _one_of_each(rows: Sequence[tuple[str, dict, Mapping]]) -> list[tuple[str, dict, Mapping]]:
+    """The first of the rows for each way of saying what is no size (a kind, a flag), RESTS at most: what is equal may
+    matter to one of them alone."""
+    rests: dict[str, tuple] = {}
+    for what, new, case in rows:
+        rest = {name: value for name, value in new.items() if not _numbers({name: value})}
+        said = ", ".join(f"{name}={value!r}" for name, value in rest.items())
+        rests.setdefault(said, (f"{what}, {said}" if rests else what, new, case))
+    return list(rests.values())[:RESTS]
 
 
 def _far(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:

@@ -20,7 +20,7 @@ from .trials import CaseTrials
 from .verification import FEW_BYTES, THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 12, 5, 5, 8
+MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 14, 5, 5, 8
 FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a row of 80,000 one of five times
 MOST_CASES = 6  # that get other integers
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none

@@ -70,6 +70,18 @@ def test_two_sizes_become_equal_that_no_case_has_equal():
     assert not any(k["m"] == k["n"] for _, k in made({"m": 8, "n": 8}, {"m": 100, "n": 30}, {"m": 50, "n": 5}))
 
 
+def test_sizes_become_equal_beside_each_way_of_saying_what_is_no_size():
+    """A square product is one thing with a bias for each row, another with one for each column. That k is above n in
+    no case is chance: it gives way."""
+    found = made({"m": 20, "n": 36, "k": 24, "bias": "row"}, {"m": 9, "n": 31, "k": 16, "bias": "column"},
+                 {"m": 40, "n": 15, "k": 7, "bias": "row"})  # fmt: skip
+    square = [(what, k["bias"]) for what, k in found if k["m"] == k["n"]]
+
+    assert ("n=20", {"m": 20, "n": 20, "k": 16, "bias": "row"}) in found
+    assert {("n=20", "row"), ("m=31, bias='column'", "column")} <= set(square)
+    assert all(k["k"] <= k["n"] for _, k in found)
+
+
 def test_what_holds_the_lengths_stays_large_enough():
     cases = ({"lengths": (70, 0, 1), "capacity": 80, "dim": 64}, {"lengths": (290,), "capacity": 290, "dim": 128},
              {"lengths": (1000, 64), "capacity": 1024, "dim": 128})  # fmt: skip
