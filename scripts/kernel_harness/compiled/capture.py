@@ -247,7 +247,7 @@ def _error(problem: dict, path: Path, arch: str, case: str) -> CaptureError:
         return CaptureError(f"{path.name} ({arch}, case {case}): {first}", ExitCode.UNDECIDED)
     detail = "\n".join([problem["detail"], *rest]).strip("\n")
     if problem["stage"] == "compile":
-        advice = compile_errors.advice(first)
+        advice = compile_errors.advice(problem["message"])
         said = f"{where} does not compile: {problem['type']}: {first.strip()}{f'. {advice}' if advice else ''}"
         return CaptureError(said, ExitCode.COMPILE_ERROR, detail)
     refuses = "If it refuses these inputs, leave the case out. " if problem["type"] == "ValueError" else ""

@@ -2,7 +2,8 @@
 
 A fact is a resource of a kernel (``spill_bytes``, ``registers``, ...) or a SASS instruction by mnemonic: ``LDG.128``
 counts every LDG with the modifier 128, whatever its others (LDG.E.128, LDG.E.EF.128). A rule is an exact integer or a
-comparison: ``4``, ``">0"``, ``">=4"``, ``"<=64"``, ``"<2"``, ``"!=0"``, ``"==8"``.
+comparison: ``4``, ``">0"``, ``">=4"``, ``"<=64"``, ``"<2"``, ``"!=0"``, ``"==8"``. A dict of facts is about
+the kernels whose function has the name that is its key: ``{"sm_90a": {"apply": {"load_bytes_in_flight": ">=64"}}}``.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ COMPARISONS = {
     ">": operator.gt,
     "<": operator.lt,
 }
+OF_KERNEL = ": "
 UNREAD = "not read here: SASS needs nvdisasm (pip install nvidia-cuda-nvdisasm)"
 FORBIDS = ("0", "<=0", "<1")  # rules that allow nothing at all
 RULE = re.compile(r"\s*(>=|<=|==|!=|>|<)?\s*(\d+)\s*")
@@ -77,13 +79,24 @@ class Finding:
 
 
 def parse(expect: Mapping, where: str) -> dict[str, dict[str, Rule]]:
-    """EXPECT with its rules read; ContractError names the entry that is none."""
+    """EXPECT with its rules read, those of a kernel under ``kernel: fact``; ContractError names the entry that is
+    none."""
     check_archs(expect, f"{where}: EXPECT")
     return {
-        arch: {fact: _rule(fact, rule, f"{where}: EXPECT[{arch!r}]") for fact, rule in facts.items()}
+        arch: _rules(facts, f"{where}: EXPECT[{arch!r}]")
         for arch, facts in expect.items()
         if _is_mapping(facts, f"{where}: EXPECT[{arch!r}]")
     }
+
+
+def _rules(facts: Mapping, where: str) -> dict[str, Rule]:
+    rules = {}
+    for fact, rule in facts.items():
+        if isinstance(rule, Mapping):
+            rules |= {f"{fact}{OF_KERNEL}{name}": _rule(name, one, f"{where}[{fact!r}]") for name, one in rule.items()}
+        else:
+            rules[fact] = _rule(fact, rule, where)
+    return rules
 
 
 def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callable[[str], int | None]]],
@@ -92,25 +105,33 @@ def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callabl
 
     kernels: (name, look-up of a fact: its value, or None when it cannot be read here). first: names of the kernels of
     the file's first case, None when that case was not compiled. Upper bounds are held against every kernel. Other rules
-    speak of the first case, where instruction counts add up over its kernels and resources take the largest.
+    speak of the first case, where instruction counts add up over its kernels and resources take the largest. Rules of
+    a kernel are held against each one of its name, in any case.
     """
-    return [_held(arch, fact, rule, [(name, lookup(fact)) for name, lookup in kernels
-                                     if rule.is_upper_bound or name in first])
-            for fact, rule in rules.items() if rule.is_upper_bound or first is not None]
+    found = []
+    for fact, rule in rules.items():
+        kernel, _, name = fact.rpartition(OF_KERNEL)
+        if kernel:
+            these = [(label, lookup(name)) for label, lookup in kernels if kernel in label]
+            found += [_held(arch, fact, rule, [one]) for one in these] or [_held(arch, fact, rule, [])]
+        elif rule.is_upper_bound or first is not None:
+            all_of = [(label, lookup(fact)) for label, lookup in kernels if rule.is_upper_bound or label in first]
+            found.append(_held(arch, fact, rule, all_of))
+    return found
 
 
 def _held(arch: str, fact: str, rule: Rule, found: list[tuple[str, int | None]]) -> Finding:
     where = ", ".join(name for name, _ in found)
     if not found:
-        return Finding(arch, fact, str(rule), None, None, where, "no kernel was captured")
-    if fact in LAUNCHED:
+        return Finding(arch, fact, str(rule), None, None, where, "no such kernel was captured")
+    if fact.rpartition(OF_KERNEL)[-1] in LAUNCHED:
         found = [pair for pair in found if pair[1] is not None] or found
     if any(value is None for _, value in found):
         return Finding(arch, fact, str(rule), None, None, where, UNREAD)
     if rule.is_upper_bound:
         where, value = next((pair for pair in found if not rule.holds(pair[1])), max(found, key=lambda pair: pair[1]))
     else:
-        value = (max if fact in RESOURCES else sum)(value for _, value in found)
+        value = (max if fact.rpartition(OF_KERNEL)[-1] in RESOURCES else sum)(value for _, value in found)
     return Finding(arch, fact, str(rule), value, rule.holds(value), where)
 
 

@@ -9,7 +9,7 @@ from .. import contract, environment
 from ..report import Report, Table
 from ..verdict import ExitCode, worst
 from . import capture, expect, sass
-from .kernel_facts import Facts, drain_notes, labelled, scalar_notes, spill_notes
+from .kernel_facts import Facts, bound_notes, drain_notes, labelled, scalar_notes, spill_notes
 
 NOTHING = (
     "kernel_fn ran to its end and compiled no CuTe DSL, Triton or CUDA C++ kernel. Plain torch code has none "
@@ -64,7 +64,7 @@ def inspect(
             if of_first is None and any(not rule.is_upper_bound for rule in rules.values()):
                 notes.append(f"EXPECT is about case {first}, which was not compiled: upper bounds alone were held")
             for f in here:
-                notes += [*spill_notes(f), *drain_notes(f), *scalar_notes(f, captured.cases[0])]
+                notes += [*spill_notes(f), *bound_notes(f), *drain_notes(f), *scalar_notes(f, captured.cases[0])]
     except capture.CaptureError as error:
         problems.append(error)
     optional = [] if archs or "ARCHS" in contract.read_source(path)[0] else _left_out(clean, failed)

@@ -135,6 +135,18 @@ def spill_notes(f: Facts) -> list[str]:
     ]
 
 
+def bound_notes(f: Facts) -> list[str]:
+    """A number of blocks a multiprocessor that says nothing: ptxas heeds .minnctapersm beside .maxntid or .reqntid
+    alone (PTX ISA, .minnctapersm)."""
+    blocks = f.entry.bounds.get("minnctapersm", (0,))[0]
+    if not blocks or {"reqntid", "maxntid"} & set(f.entry.bounds):
+        return []
+    return [
+        f"{f.label} ({f.kernel.arch}): min_blocks_per_mp={blocks} has no effect, as the size of the block is known "
+        "only at run time: give launch() a block of Python integers"
+    ]
+
+
 def drain_notes(f: Facts) -> list[str]:
     """A main loop that asks to keep one group of WGMMAs under way, and waits for all of them in each round."""
     if not (f.sass and f.sass.drained_at):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_CASE = re.compile(r"(?<=\[)case ([^\]]*)(?=\])")
+_CASE = re.compile(r"(?<=\[)case ((?:[^\[\]]|\[[^\]]*\])*)(?=\])")
 _ARCH = re.compile(r"(?<=\()(sm_\d+\w?)(?=\))")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?|\binf\b|\bnan\b")
 

@@ -77,3 +77,15 @@ def test_without_the_first_case_only_upper_bounds_are_held():
 
 def test_no_kernel_is_undecided():
     assert check({"spill_bytes": 0}, {}, set())["spill_bytes"].holds is None
+
+
+def test_a_rule_of_a_kernel_is_held_against_each_of_its_name_and_no_other():
+    rules = expect.parse({"sm_90a": {"apply": {"load_bytes_in_flight": ">=64"}, "merge": {"LDG": 2}}}, "k.py")["sm_90a"]
+    found = {"apply_K": {"load_bytes_in_flight": 128, "LDG": 8}, "apply_K#2": {"load_bytes_in_flight": 32, "LDG": 1}}
+    kernels = [(name, facts.get) for name, facts in found.items()]
+    held = [(c.fact, c.where, c.holds) for c in expect.check(rules, "sm_90a", kernels, {"apply_K"})]
+
+    assert held == [("apply: load_bytes_in_flight", "apply_K", True),
+                    ("apply: load_bytes_in_flight", "apply_K#2", False), ("merge: LDG", "", None)]
+    with pytest.raises(ContractError, match=r"EXPECT\['sm_90a'\]\['apply'\]: 'loads' is no fact"):
+        expect.parse({"sm_90a": {"apply": {"loads": 3}}}, "k.py")

@@ -38,3 +38,12 @@ def test_what_names_neither_stays():
     given = ["TOLERANCE 0.1 is ignored", "TOLERANCE 0.2 is ignored", "a note"]
 
     assert told.once(given) == given
+
+
+def test_a_case_that_names_a_place_in_a_shape_is_told_whole():
+    first = "sizes-between [case shape[1]=65535 beside shape=(2, 65535)]: 3 of 8 elements are wrong."
+    second = "sizes-between [case shape[1]=300 beside shape=(2, 300)]: 5 of 9 elements are wrong."
+
+    assert told.once([first, second]) == [
+        "sizes-between [case shape[1]=65535 beside shape=(2, 65535), likewise shape[1]=300 beside shape=(2, 300)]: "
+        "3 of 8 elements are wrong."]
