@@ -15,6 +15,7 @@ _MISSING = (
     re.compile(r"cannot import name '(\w+)' from '(cutlass[\w.]*)'"),
     re.compile(r"No module named '(cutlass[\w.]*)'"),
 )
+_UNDECORATED = "range_constexpr should be preprocessed"
 # What a fault of a launch is reported as, by PyTorch at its next call and by Triton's launcher at the next launch.
 _FAULT = re.compile(r"CUDA error: |Triton Error \[CUDA\]: (an illegal|unspecified launch|misaligned|device-side)")
 
@@ -47,7 +48,10 @@ def is_compiling(error: BaseException) -> bool:
 
 
 def advice(text: str) -> str:
-    """What to write instead of the missing cutlass name that ``text`` complains of; "" when it complains of none."""
+    """What to write instead of the missing cutlass name that ``text`` complains of, or what is missing where it calls
+    the author's mistake the DSL's; "" for other text."""
+    if _UNDECORATED in text:
+        return "The function with this loop is called from a kernel and is no @cute.jit: decorate it; no bug of the DSL"
     name = _missing(text)
     if not name:
         return ""

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.cpu
     ("No module named 'cutlass.cute.pipeline'", "write cutlass.pipeline"),
     ("module 'cutlass.cute' has no attribute 'make_layoutt'", "similar names: cute.make_layout"),
     ("module 'torch' has no attribute 'make_fragment'", ""),
+    ("note: This is a bug in the DSL\n  error: range_constexpr should be preprocessed by preprocessor.", "@cute.jit"),
     ("something else", ""),
 ])  # fmt: skip
 def test_advice(text, says):
