@@ -64,7 +64,8 @@ class _Driver:
         properties = {"max_shared_mem": DEVICE_ATTRIBUTES[97], "multiprocessor_count": DEVICE_ATTRIBUTES[16]}
         self.utils = types.SimpleNamespace(
             get_device_properties=lambda index: properties | {"max_num_regs": 65536, "warpSize": 32},
-            load_binary=lambda name, binary, shared, index: (1, 1, 32, 0, 1024),
+            # module, function, registers, spills, threads; no module: Triton would unload it, when this driver is gone
+            load_binary=lambda name, binary, shared, index: (None, 1, 32, 0, 1024),
         )
 
     def get_current_target(self):

@@ -103,3 +103,23 @@ def test_mla_decode_turns_its_ring_many_times():
     assert row["findings"] == []
     for error, scale in zip(row["errors"], row["scales"], strict=True):
         assert error <= 2.0**-7 * scale
+
+
+def test_a_triton_kernel_that_is_forgotten_says_nothing():
+    """Triton unloads its module then, also when the simulated device is gone; what it raises goes to stderr."""
+    program = """
+import gc
+from kernel_harness import contract
+from kernel_harness.simulator import driver
+driver.prepare("sm_90a")
+with driver.SimulatedDevice():
+    file = contract.load_kernel("tests/kernels/honest/triton_tuple_arguments.py")
+    file.kernel_fn(*file.get_inputs())
+    file.module.multi_axpy.device_caches.clear()
+    gc.collect()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
