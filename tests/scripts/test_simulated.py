@@ -143,6 +143,42 @@ def test_a_launch_that_names_no_stream(first_kernel, tmp_path):
     assert "unordered-stream: runs on the default stream, not on the call's" in run.stdout
 
 
+def test_a_later_call_that_returns_an_earlier_result(first_kernel, tmp_path):
+    """A ring of 120 results: the calls that show it are made without launching anew what was launched before."""
+    path = tmp_path / "first.py"
+    ring = """RING = []
+
+
+def kernel_fn(x, y):
+    RING.append(added(x, y) if len(RING) < 120 else RING[-120])
+    return RING[-1]
+
+
+def added(x, y):"""
+    path.write_text(changed(first_kernel, {r"n=1 << 20": "n=1000", r"def kernel_fn\(x, y\):": ring}))
+
+    run = verify(path, "--level", "full")
+
+    assert run.returncode == 1, run.stdout
+    assert "of a row returned the memory of an earlier result" in run.stdout
+
+
+def test_what_is_long_in_bench_cases_alone(first_kernel, tmp_path):
+    """A grid of at most 40 CTAs is enough for every test case; no size of BENCH_CASES is small enough to simulate."""
+    path = tmp_path / "first.py"
+    cases = 'BENCH_CASES = {"long": {"n": 1 << 22}}\n\n\ndef kernel_fn'
+    source = changed(first_kernel, {r"n=1 << 20": "n=1000", r"def kernel_fn": cases})
+    path.write_text(source)
+    right = verify(path, "--level", "full")
+    path.write_text(changed(source, {r"grid=\(blocks, ": "grid=(cutlass.min(blocks, 40), "}))
+
+    wrong = verify(path, "--level", "full")
+
+    assert right.returncode == 0, right.stdout
+    assert wrong.returncode == 1, wrong.stdout
+    assert "n of BENCH_CASES, halved beside n=1048576" in wrong.stdout
+
+
 def test_a_launch_on_the_stream_of_the_first_call():
     """Which is compiled in, or kept beside what is: the stream differs from call to call."""
     run = verify(ROOT / "tests/kernels/cheats/b5_cute_stream_of_the_first_call.py")

@@ -367,7 +367,7 @@ def test_a_size_between_that_is_refused_is_noted_with_the_reason(kernel):
         """))
 
     assert run.returncode == 0, run.stdout
-    assert "kernel_fn gives no result: ValueError: a length of the cases" in run.stdout
+    assert "kernel_fn refuses this, as it may: ValueError: a length of the cases" in run.stdout
 
 
 ORDER = """

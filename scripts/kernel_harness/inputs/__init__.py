@@ -1,6 +1,7 @@
 """Inputs that no kernel file has seen, made from its own.
 
-    variations, hostile      of floating-point values; signs, nonfinite, ties, thresholds, together, enlarged, alike
+    variations, hostile      of floating-point values; signs, nonfinite, ties, thresholds, together, enlarged, alike,
+                             sinks
     integers, structured     of integers and masks, and the rules that they keep; symbols
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare

@@ -26,6 +26,7 @@ KIN = (  # words that PyTorch and kernels take in place of each other
 DTYPES = ("float32", "bfloat16", "float16")
 NEGLIGIBLE, NOTICED = 1e-3, 0.25  # an epsilon of which a tenth more shows nowhere, and one that shows
 FACTOR = 1.09375  # no multiple of a tenth: half of a hundred places, and a tenth more, is a whole place again
+NEAR = 1 + 2.0**-10  # the same in three digits
 MOST_FOURTHS = 8
 TILED = 8  # a smaller count is of no tiles
 MOST_WORDS = 4  # tried in place of one
@@ -106,6 +107,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
     elif kind == "float" and isinstance(old, float) and math.isfinite(old):
         new = FACTOR * old if old else 0.1
         yield old, new, True, {**node, "value": new}
+        if old and not 1 / NEAR < old <= 1:
+            yield old, NEAR * old, True, {**node, "value": NEAR * old}
         if 1 / FACTOR < old <= 1:  # a share is no larger than one
             yield old, old / FACTOR, True, {**node, "value": old / FACTOR}
         if 0 < abs(old) < NEGLIGIBLE:

@@ -19,6 +19,8 @@ SMALL = 5  # elements; from there on a size is like its neighbours
 FILTER = 8  # elements of a kernel or window, at most, that data may be shorter than
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
+LONGER = 4  # times the largest of the cases
+SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
@@ -66,6 +68,21 @@ def doubled(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
     tied, orders = _tied(cases), _orders(cases)
     return [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
+
+
+def long(cases: Sequence[Mapping], timed: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+    """The same of sizes of ``timed`` cases that are far above those of all cases, alone beside small others, and their
+    halves, the largest first: a loop that is long there is long in no case."""
+    tied, orders, found = _tied(cases), _orders(cases), []
+    small = sorted((case for case in cases if 0 not in _numbers(case).values()), key=volume)[:SMALLEST]
+    for sizes, places in tied.items():
+        most, step = LONGER * max(sizes), math.gcd(*sizes)
+        size = max((_numbers(case).get(places[0], 0) for case in timed), default=0)
+        while size > most > 0:
+            whole = size // step * step
+            found += [(f"{_told(places)} of BENCH_CASES, halved", _with(case, places, whole), case) for case in small]
+            size //= 2
+    return [row for row in found if _keeps(orders, row[1])]
 
 
 def volume(case: Mapping) -> int:
@@ -160,7 +177,11 @@ def _far(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> 
 
 
 def _named(places: Sequence[Place], size: int) -> str:
-    return ", ".join(f"{name if at is None else f'{name}[{at}]'}={size}" for name, at in places)
+    return ", ".join(f"{_told([place])}={size}" for place in places)
+
+
+def _told(places: Sequence[Place]) -> str:
+    return ", ".join(name if at is None else f"{name}[{at}]" for name, at in places)
 
 
 def _lies_between(size: int, sizes: set[int]) -> bool:

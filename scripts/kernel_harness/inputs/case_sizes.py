@@ -12,10 +12,11 @@ from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import layouts, shrinking
-from .between import between, doubled, unlike, volume
+from .between import between, doubled, long, unlike, volume
 from .paths import constants
 from .unset import unset
 
+LONG_BYTES = 4 * 2**20  # of inputs that are long in one size and small in the others
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
 
 
@@ -75,11 +76,14 @@ def resize(file: KernelFile, case: str, changes: dict) -> dict:
 def add_between(file: KernelFile, limit: int, without: Collection[str] = ()) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
-    have in common under "unlike", of twice the largest under "doubled". Raises DeviceLost."""
+    have in common under "unlike", of twice the largest under "doubled", of BENCH_CASES beside small ones
+    under "long". Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     groups = between(given, constants(read_source(file.path)[1]))
-    found = {"unlike": unlike(given), "groups": groups, "doubled": doubled(given)}
-    return {kind: _added(file, given, rows, limit, without) for kind, rows in found.items()}
+    timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
+    found = {"unlike": unlike(given), "groups": groups, "doubled": doubled(given), "long": long(given, timed)}
+    limits = dict.fromkeys(found, limit) | {"long": LONG_BYTES}
+    return {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
 
 
 def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int, without) -> list[list[str]]:
@@ -158,6 +162,21 @@ def with_views(file: KernelFile, cases: list[str], limit: int) -> dict:
     return {"cases": found}
 
 
+def with_squares(file: KernelFile, cases: list[str], limit: int) -> dict:
+    """Those of the cases whose inputs take at most ``limit`` bytes and hold two square matrices (layouts.py)."""
+    found = []
+    for case in cases:
+        with suppress(Exception):  # whatever get_inputs raises: the case's own trials will say so
+            inputs = file.get_inputs(**file.cases[case])
+            if values.reached_bytes(inputs) <= limit and layouts.mirrored([_on_cpu(x) for x in inputs]):
+                found.append(case)
+    return {"cases": found}
+
+
+def _on_cpu(x):
+    return x.cpu() if isinstance(x, torch.Tensor) else x
+
+
 def _is_size(value) -> bool:
     return type(value) is int or (isinstance(value, (tuple, list)) and all(type(n) is int for n in value))
 
@@ -178,5 +197,5 @@ def _bytes_with(file: KernelFile, keywords: dict) -> int:
 
 QUESTIONS = {
     function.__name__: function
-    for function in (nbytes, shrink, resize, add_between, add_unset, modes, with_integers, with_views)
+    for function in (nbytes, shrink, resize, add_between, add_unset, modes, with_integers, with_views, with_squares)
 }

@@ -11,7 +11,7 @@ from .structured import FEW
 from .variations import DATA, cast, places, wide_parts
 
 LONG = 4096  # elements along a dimension
-VAST, BALANCE = 131072, 4096  # times; powers of two
+VAST, BALANCE, TINY = 131072, 4096, 2.0**-30  # times; powers of two
 STRETCHES = 64  # of memory
 UNEVEN = "values of other sizes from one stretch of memory to the next"
 LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
@@ -65,7 +65,7 @@ def small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def tiny(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """A billionth, which 1 + x and x + eps lose, in formats that have such numbers."""
     is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
-    return cast(x.to(torch.float64) * 2.0**-30, x.dtype) if is_wide else None
+    return cast(x.to(torch.float64) * TINY, x.dtype) if is_wide else None
 
 
 def led(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -96,6 +96,18 @@ def edges(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     for axis, size in enumerate(x.shape):
         for at in {0, size - 1}:
             wide.select(axis, at).mul_(64.0 ** (1 / x.dim()))
+    return cast(wide, x.dtype)
+
+
+def far_point(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Of distances or costs between points, square and not negative, those of the first point are far above the others,
+    its own aside: a point that is padding must not speak for all."""
+    if x.dim() < 2 or x.shape[-1] != x.shape[-2] or x.shape[-1] < 3 or float(x.to(torch.float64).min()) < 0:
+        return None
+    wide = x.to(torch.float64, copy=True)
+    far = 64 * wide.max()
+    wide[..., 0, 1:] += far
+    wide[..., 1:, 0] += far
     return cast(wide, x.dtype)
 
 
@@ -181,6 +193,7 @@ HOSTILE = {
     "few values (exact sums, ties)": coarse,
     "signed zeros": signed_zeros,
     "first and last slices 64 times as large": edges,
+    "of a square of no negative numbers the first row and column far above all": far_point,
     "a row of zeros": empty_row,
     UNEVEN: uneven,
     "values around 8 times their spread": around(8),

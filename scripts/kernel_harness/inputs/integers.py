@@ -94,6 +94,23 @@ def elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | Non
     return x.gather(-1, torch.rand(x.shape, generator=generator, device=x.device).argsort(-1))
 
 
+def are_bits(x: torch.Tensor) -> bool:
+    """Do these fill a wide type from end to end, as words of bits do?"""
+    if x.dtype not in WIDE or not is_data(x):
+        return False
+    most = torch.iinfo(x.dtype).max // 2
+    return int(x.max()) > most and int(x.min()) < -most
+
+
+def throughout(value: int):
+    """A change that gives all elements one value."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        return torch.full_like(x, value) if x.dtype in WIDE else None
+
+    return change
+
+
 def put(value: int):
     """A change that gives a quarter of the elements one value."""
 

@@ -3,6 +3,8 @@ what is longer. A kernel that looks at one input's address or strides, and means
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 
 ALIGNMENT = 16  # bytes, of the widest access
@@ -39,6 +41,22 @@ def shifted(inputs: list) -> list | None:
 
 def _shifted(x: torch.Tensor) -> torch.Tensor:
     return x.new_zeros(x.numel() + 1)[1:].view(x.shape).copy_(x)
+
+
+def mirrored(inputs: list) -> list[tuple[str, list, list]]:
+    """[(what, the inputs with a copy of the transpose of one square matrix in place of another, the same with that
+    transpose itself, in the memory of the first)]: equal values and strides, and one address more."""
+    square = [
+        (index, x) for index, x in enumerate(inputs)
+        if isinstance(x, torch.Tensor) and x.dim() == 2 and x.shape[0] == x.shape[1] > 1 and is_plain(x)
+    ]  # fmt: skip
+    found = []
+    for (one, x), (other, y) in itertools.combinations(square, 2):
+        if (x.shape, x.dtype) == (y.shape, y.dtype):
+            apart = torch.empty_strided(x.shape, x.T.stride(), dtype=x.dtype).copy_(x.T)
+            made = [[new if i == other else z for i, z in enumerate(inputs)] for new in (apart, x.T)]
+            found.append((f"the transpose of input {one} for input {other}, in the same memory,", *made))
+    return found
 
 
 def parts(inputs: list) -> list | None:

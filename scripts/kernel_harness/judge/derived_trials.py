@@ -23,6 +23,7 @@ LAST_CASES = 2
 MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 14, 5, 5, 8
 FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a row of 80,000 one of five times
 MOST_CASES = 6  # that get other integers
+MOST_LONG = 3  # sizes of BENCH_CASES, one at a time
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
@@ -48,8 +49,13 @@ def run(judge) -> None:
     sizes = _add_cases(judge, "add_between")
     declared = judge.declared["cases"]
     keywords = _add_cases(judge, "add_unset", cases=declared)["groups"][:MOST_KEYWORDS]
-    further = {"sizes-between": sizes["groups"][:MOST_SIZES], "sizes-beyond": sizes["doubled"][:MOST_DOUBLED],
-               "unset-keyword": keywords, "unlike-sizes": sizes["unlike"][:MOST_UNLIKE]}  # fmt: skip
+    further = {
+        "sizes-between": sizes["groups"][:MOST_SIZES],
+        "sizes-beyond": sizes["doubled"][:MOST_DOUBLED],
+        "sizes-timed": sizes["long"][:MOST_LONG] if judge.settings.simulate else [],  # a GPU runs BENCH_CASES
+        "unset-keyword": keywords,
+        "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
+    }
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
     integers = judge.ask_oracle("with_integers", cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
     jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
@@ -57,6 +63,8 @@ def run(judge) -> None:
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
     views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
     jobs += [partial(_judge_layouts, judge, case) for case in views]
+    squares = judge.ask_oracle("with_squares", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
+    jobs += [partial(_judge_mirrored, judge, case) for case in squares]
     bytes_of = judge.ask_oracle("nbytes", cases=declared)["nbytes"]
     fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
@@ -99,6 +107,10 @@ def _judge_layouts(judge, name: str, other: Worker) -> None:
     _DerivedTrial(judge, name, thorough=False).judge_layouts(other)
 
 
+def _judge_mirrored(judge, name: str, other: Worker) -> None:
+    _DerivedTrial(judge, name, thorough=False).judge_mirrored(other)
+
+
 def _judge_offsets(judge, name: str, other: Worker) -> None:
     _DerivedTrial(judge, name, thorough=False).judge_offsets(other)
 
@@ -139,7 +151,7 @@ class _DerivedTrial(CaseTrials):
                 self._fail(check, f"its process is lost: {error}", is_its_own)
                 raise
             if reply is None:
-                if check not in ("unlike-sizes", "sizes-beyond"):
+                if check not in ("unlike-sizes", "sizes-beyond", "sizes-timed"):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):
@@ -171,7 +183,8 @@ class _DerivedTrial(CaseTrials):
             order = "Called with the last cases first, in a new process, kernel_fn gives no result"
             self.outcome.add("crash", f"{order}: {seen}. It depends on the calls before.", self.case)
         else:
-            self.outcome.note(f"[{self.case}] kernel_fn gives no result: {seen}")
+            how = "refuses this, as it may" if seen.startswith(REFUSALS) else "gives no result"
+            self.outcome.note(f"[{self.case}] kernel_fn {how}: {seen}")
 
     def judge_layouts(self, other: Worker) -> None:
         """The case's values with one view among tensors that are none, and as parts of what is longer."""
@@ -191,6 +204,17 @@ class _DerivedTrial(CaseTrials):
                 if is_shown and is_its_own:
                     self.outcome.add("other-layouts", f"With {what} its process is lost: {error}.", self.case)
                 raise
+        self.judge.remove_files()
+
+    def judge_mirrored(self, other: Worker) -> None:
+        """The product of a matrix with itself: an address twice says nothing of the strides."""
+        first = self._begin()
+        for what, apart, shared in layouts.mirrored(_inputs_of(first)) if first else ():
+            with suppress(ContractError):
+                self.base = self._reference(self._laid_out(apart, first), "mirrored", own=True)
+                reply = self._ask_other(other, self._working_copy(self.base["bundle"]).bundle, "b", poison="nan")
+                if reply and not self._wrong(reply):
+                    self._judge_layout(other, what, self._laid_out(shared, first), is_shown=False)
         self.judge.remove_files()
 
     def judge_offsets(self, other: Worker) -> None:

@@ -14,7 +14,7 @@ from ..contract import ContractError
 from ..inputs import variations
 from ..processes.worker import Worker, WorkerError
 from ..values import Bundle
-from .value_trials import ValueTrials
+from .simulated_trials import SimulatedTrials
 
 SECOND = "on a second GPU"
 BENCH_BYTES = {"interpreted": 2**24, "cpu": 2**29, "cuda": 2**29}  # of inputs; a larger BENCH_CASE is left out,
@@ -31,7 +31,7 @@ def warm_up() -> None:
         compare.compare("", x, compare.Expected(x, x.double(), x.double()), device="cuda")
 
 
-class DeviceTrials(ValueTrials):
+class DeviceTrials(SimulatedTrials):
     """Trials of the order of work on the device, and of whose work it is."""
 
     def _is_left_out(self, first: Bundle) -> bool:

@@ -126,6 +126,11 @@ EXPLANATIONS = {
         "At twice the largest size of the cases the result is wrong, without an error: {seen} If the kernel does not "
         "take such sizes (more than a CTA, a word or a tile holds), it must raise ValueError.",
     ),
+    "sizes-timed": (
+        WRONG,
+        "At a size of BENCH_CASES, or half of it and so on, beside small others the result is wrong: {seen} A loop is "
+        "longer there than in any case.",
+    ),
     "unlike-sizes": (
         WRONG,
         "Sizes that lack what those of all cases have in common, a divisor or an order, give a wrong result: {seen} If "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from itertools import permutations
+from itertools import combinations, permutations
 
 import torch
 
@@ -16,14 +16,14 @@ from ..comparison.structure import (
     floats,
     masks_elsewhere,
     matching,
-    rms,
     same_outputs,
     same_rows,
     tensors,
 )
 from ..contract import ContractError
-from ..inputs import alike, enlarged, hostile, integers, nonfinite, signs, ties, together
+from ..inputs import alike, enlarged, hostile, integers, nonfinite, signs, sinks, ties, together
 from ..values import Bundle
+from . import answers
 from .judgement import INDEX_DTYPES
 from .rule_breakers import RuleBreakers
 
@@ -34,9 +34,8 @@ TIES = "few values (exact sums, ties)"
 # float32 keeps as much of the spread as that and more, bfloat16 a 32nd of it.
 FAR, NEAR = (4096, 2.0**-7), (16, 2.0**-3)
 COARSE_DRAWS, FEW_ROWS = 6, 64  # results
+MOST_SINKS = 3  # pairs of inputs
 MOST_PAIRS = 6  # of inputs, of which one is made larger and the other smaller
-KEPT = 2.0**-8  # of the size of answers, or more, where tiny inputs have meaning of their own, as a direction
-NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
 class HostileTrials(RuleBreakers):
@@ -44,13 +43,15 @@ class HostileTrials(RuleBreakers):
 
     def _hostile(self, first: Bundle) -> None:
         self.conditioned = True
-        counts_if_wrong = lambda expected: self.judge.paranoid or self._keeps_its_size(expected)
+        kinds = (answers.keep_size, answers.shrink_alike)
+        counts_if_wrong = lambda expected: self.judge.paranoid or any(kind(expected, self.base) for kind in kinds)
         self._hostile_trial(first, "values a billion times as small", hostile.tiny, decisive=counts_if_wrong)
         for label, change in hostile.HOSTILE.items():
             self._hostile_trial(first, label, change, decisive=True)
             for _ in range(self._further_draws(change)):
                 self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
         self._balanced(first)
+        self._sinks(first)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
             label = f"input {index} {hostile.VAST} times as large"
             self._hostile_trial(first, label, hostile.vast, decisive=True, only={index})
@@ -70,13 +71,13 @@ class HostileTrials(RuleBreakers):
                 self._hostile_trial(first, label, change, decisive=True, only={index})
             times, within = _offset(first.tree["items"][index])
             label, change = f"input {index} around {times} times its spread, which changes no answer", hostile.around
-            counts = partial(self._is_as_before, within=within)
+            counts = partial(answers.are_as_before, base=self.base, within=within)
             self.conditioned = times == FAR[0]  # nearer float32 loses nothing, and an error of the mean must show
             self._hostile_trial(first, label, change(times, 2), decisive=True, only={index}, counts=counts)
             self.conditioned = True
         times, within = FAR  # data of 16 bits stay
         label = f"all inputs moved alike by {times} times the spread of one, which changes no answer"
-        counts = partial(self._is_as_before, within=within)
+        counts = partial(answers.are_as_before, base=self.base, within=within)
         self._hostile_trial(first, label, together.moved(times), decisive=True, counts=counts)
         self._hostile_trial(first, "groups of neighbours of one sign", signs.runs, decisive=True)
         self._opposed(first)
@@ -106,13 +107,22 @@ class HostileTrials(RuleBreakers):
         nodes = [[values.dtype_named(t["dtype"]) for _, t in values.tensors_of(n)] for n in first.tree["items"]]
         floating = [index for index, kinds in enumerate(nodes) if any(kind.is_floating_point for kind in kinds)]
         pairs = [pair for pair in permutations(floating, 2) if torch.float16 in nodes[pair[0]]][:MOST_PAIRS]
-        counts = partial(self._is_as_before, within=NEAR[1] / 16)
+        counts = partial(answers.are_as_before, base=self.base, within=NEAR[1] / 16)
         for one, other in pairs:
             larger, moved = self._varied(first, hostile.times(hostile.BALANCE), only={one})
             label = f"input {one} {hostile.BALANCE} times as large and input {other} as small, which changes no answer"
             change = hostile.times(1 / hostile.BALANCE)
             if moved:
                 self._hostile_trial(larger, label, change, decisive=True, only={other}, counts=counts)
+
+    def _sinks(self, first: Bundle) -> None:
+        """Scores of which one has nearly all the weight and many others have a share together (sinks.py)."""
+        mapping, items = values.Mapping(first, writable=False), first.tree["items"]
+        data = [(i, values.rebuild(n, mapping.bytes_of)) for i, n in enumerate(items) if n["kind"] == "tensor"]
+        pairs = [(i, j, queries) for (i, queries), (j, keys) in combinations(data, 2) if sinks.may_score(queries, keys)]
+        for one, other, queries in pairs[:MOST_SINKS]:
+            label = f"the first of input {other} along one of input {one} and all others far below it"
+            self._hostile_trial(first, label, sinks.along(queries), decisive=True, only={other})
 
     def _uneven(self, first: Bundle) -> None:
         """The one trial of this kind that a large case meets."""
@@ -183,7 +193,7 @@ class HostileTrials(RuleBreakers):
 
     def _nearly_right(self, reply: dict, expected: dict) -> bool:
         compared = self._comparisons(reply["result"], expected)
-        return all(c.passed or (not c.wrong_class and c.rms_error < NEARLY * c.rms_golden) for c in compared)
+        return all(c.passed or (not c.wrong_class and c.rms_error < answers.NEARLY * c.rms_golden) for c in compared)
 
     def _hangs_on_order(self, bundle: Bundle) -> bool:
         """Does the reference's answer depend on an order of equal values that PyTorch leaves open?"""
@@ -195,24 +205,6 @@ class HostileTrials(RuleBreakers):
     def _masks(self, expected: dict, bundle: Bundle) -> bool:
         """Is what is not finite masked by the values, and none of it one of equals that may be masked or not?"""
         return masks_elsewhere(expected, self.base) and not self._hangs_on_order(bundle)
-
-    def _keeps_its_size(self, expected: dict) -> bool:
-        """Are the answers real numbers as large as on the first inputs? Of smaller ones a kernel may keep the digits
-        that show beside those, and of choices among numbers that hardly differ there is more than one right."""
-        now, before = (tensors(kind["golden"] or kind["native"]) for kind in (expected, self.base))
-        if len(now) != len(before) or not all(t.dtype.is_floating_point for t in before):
-            return False
-        return all(rms(new) >= KEPT * rms(old) for new, old in zip(now, before, strict=True))
-
-    def _is_as_before(self, expected: dict, within: float) -> bool:
-        """Are the golden answers those of the first inputs? Of a normalisation, say, which sees no offset."""
-        if not (expected["golden"] and self.base["golden"]):
-            return False
-        pairs = list(zip(floats(expected["golden"]), floats(self.base["golden"]), strict=False))
-        return bool(pairs) and all(
-            now.shape == before.shape and float((now - before).norm()) <= within * float(before.norm())
-            for now, before in pairs
-        )
 
     def _nans(self, first: Bundle) -> None:
         """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
@@ -276,7 +268,7 @@ class HostileTrials(RuleBreakers):
             expected = self._reference(new, "marks", roundings=True)
         except ContractError:
             return
-        if not self._is_mostly_finite(expected):
+        if not answers.are_mostly_finite(expected, self.base):
             return
         reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
@@ -306,15 +298,6 @@ class HostileTrials(RuleBreakers):
             if failed:
                 seen = f"With {label} results that do not depend on them are wrong: {diagnosis.numbers(failed[0])}."
                 self.outcome.add("other-values", seen, self.case)
-
-    def _is_mostly_finite(self, expected: dict) -> bool:
-        """Is no answer NaN that was none, and at most a quarter infinite that was finite?"""
-        for now, before in zip(floats(expected["native"]), floats(self.base["native"]), strict=True):
-            if now.shape != before.shape or bool((now.isnan() & ~before.isnan()).any()):
-                return False
-            if 4 * int((now.isinf() & before.isfinite()).sum()) > now.numel():
-                return False
-        return True
 
     def _ties(self, first: Bundle, change) -> None:
         """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""

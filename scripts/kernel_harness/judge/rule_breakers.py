@@ -284,7 +284,21 @@ class RuleBreakers(FileChecks):
                 fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
                 codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
-        return found + self._stretched(first)
+        return found + self._opposite_bits(first) + self._stretched(first)
+
+    def _opposite_bits(self, first: Bundle) -> list[RuleBreaker]:
+        """Words of bits against others of which each bit differs: a field that counts them is as full as it gets."""
+        mapping, found = values.Mapping(first, writable=False), []
+        tensors = [(i, values.rebuild(n, mapping.bytes_of)) for i, n in enumerate(first.tree["items"])
+                   if n["kind"] == "tensor"]
+        words = [index for index, x in tensors if integers.are_bits(x)]
+        for index in words if len(words) > 1 else ():
+            none, _ = self._varied(first, integers.throughout(0), set(words) - {index}, "index")
+            new, _ = self._varied(none, integers.throughout(-1), {index}, "index")
+            if self._moves(new):
+                what = f"all bits of input {index} set and none of the other words"
+                found.append(RuleBreaker("replay", what, new, decides=True))
+        return found
 
     def _stretched(self, first: Bundle) -> list[RuleBreaker]:
         """Narrow integers of which the reference chooses some (a maximum, a median) and computes with none: where

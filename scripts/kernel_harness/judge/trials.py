@@ -134,7 +134,7 @@ class CaseTrials(DeviceTrials):
         if self.on_gpu and not self.bench:
             steps.append(lambda: self._streams(first))
         if simulate and judge.full and not self.bench:
-            steps.append(lambda: self._simulated_values(first))
+            steps += [lambda: self._simulated_values(first)] + [lambda: self._familiar_calls(first)] * self.thorough
         steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * thorough
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
             steps += [judge.take_understudy, lambda: self._hostile(first)]

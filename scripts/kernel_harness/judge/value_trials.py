@@ -20,11 +20,7 @@ from .hostile_trials import HostileTrials
 from .judgement import REFUSALS
 from .rule_breakers import RuleBreaker
 
-QUICK_SIMULATION = 1.0  # seconds a call: a case meets other values than get_inputs', too
 QUICK_INTERPRETER = 10.0  # seconds of a first call: its programs run in the opposite order, too
-MOST_VALUES = 4  # cases that do, in the simulator, where they launch code of their own or in less than
-VERY_QUICK_SIMULATION, LONG_SIMULATION = 0.1, 8.0  # seconds
-TELLING_BYTES = 256  # of inputs: other values of nothing, or of one element, say little
 MODES = ("no_grad", "inference_mode")
 RARE_BYTES = 2**23  # of inputs, of which many are drawn
 SINGLE_BYTES, SINGLES, SINGLES_ON_GPU = 2**18, 48, 16  # of inputs, whose elements change one at a time; calls
@@ -32,7 +28,7 @@ MORE_TEETH = 8  # draws
 MOST_UNMOVED = 6  # results that stay, of which the reference is asked
 PART = 1 / 8  # share of elements; fewer may be right by chance
 MISREAD = 1 / 12  # share of elements; one nibble of sixteen is read wrongly
-WORN = 32  # calls
+WORN, WORN_SECONDS = 32, 1 / 32  # calls, each of which takes no longer
 ADVICE = "Raise ValueError for such (in reference_fn if values tell), or give them a case; --level paranoid decides"
 
 
@@ -249,30 +245,10 @@ class ValueTrials(HostileTrials):
         if "bundle" in reply:
             self._judge_trial(label, reply, self.base, first, work, decisive="cta-order")
 
-    def _simulated_values(self, first: Bundle) -> None:
-        """Hostile values, other integers and other arguments for the first case that is simulated quickly; hostile ones
-        also for some others, and for what is left the trials that tell most."""
-        met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
-        if size < TELLING_BYTES:
-            return
-        if self.call_seconds > QUICK_SIMULATION or len(met) == MOST_VALUES:
-            if self.is_new_code and self.call_seconds < LONG_SIMULATION:
-                self._most_hostile(first)
-            return
-        if not met:
-            self.rule_breakers = self._rule_breakers(first)
-            self._index_replay(first)
-            self._rare_draws(first)
-        if not met or self.is_new_code or self.call_seconds < VERY_QUICK_SIMULATION:
-            self._hostile(first)
-            met.append(self.case)
-        if met == [self.case]:
-            self._sealed(first)
-
     def _worn(self, first: Bundle, work: values.Mapping) -> None:
         """The same values many times, then others in their place that PyTorch does not know of: a stored answer."""
         new, moved = self._varied(first, variations.warp)
-        if not moved or self.call_seconds > QUICK_SIMULATION / WORN:
+        if not moved or self.call_seconds > WORN_SECONDS:
             return
         variations.rewrite(work, first)
         label = f"the same values {WORN} times, then new ones in the same memory (version counter unchanged)"
@@ -327,6 +303,7 @@ class ValueTrials(HostileTrials):
                     after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b")
                 if after is None and breaker.named and not self.error.startswith(REFUSALS):
                     self.outcome.add("other-values", f"With {breaker.what} it fails: {self.error[:160]}.", self.case)
+                self._tell_new_aliases(after, breaker)
                 stays = after is not None and digest(before) == digest(after) and not (breaker.slip or breaker.known)
                 wrong = self._wrong_with(after, replace(breaker, partly=False) if stays else breaker)
                 if wrong and stays:
@@ -340,6 +317,14 @@ class ValueTrials(HostileTrials):
                 elif wrong and breaker.twin and self._is_right_with(after, breaker.twin):
                     seen = f"With {breaker.what} the result is that of {breaker.instead}."
                     self.outcome.add("other-values", seen, self.case)
+
+    def _tell_new_aliases(self, after: dict | None, breaker: RuleBreaker) -> None:
+        """A result that is an input where there is nothing to do: a shift of nothing, a factor of one."""
+        shared = set(after["facts"]["aliases"]) - set(self.base["aliases"]) if after else set()
+        with suppress(ContractError):
+            expected = self._reference(breaker.bundle, "aliases", golden=False) if shared else {"aliases": shared}
+            for text in shared - set(expected["aliases"]) if not self.judge.mutates else ():
+                self.outcome.add("aliasing", f"{text} (with {breaker.what}).", self.case)
 
     def _ask_other(self, other: worker.Worker, bundle: Bundle, slot: str, **options) -> dict | None:
         """One call in another process; None where it gave no result."""

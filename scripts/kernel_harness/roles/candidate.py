@@ -260,6 +260,18 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen], "reused": reused}
 
 
+def many_calls(bundle: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
+    """simulation.many_calls on the values of ``bundle``; the last results of new launches go to ``outputs``."""
+    entry = prepare(bundle, slot, "", None)
+    try:
+        found = simulation.many_calls(_around, _file.kernel_fn, entry.inputs, _file.mutates, count, seconds)
+    except BaseException as error:
+        return failures.answer(error, _file.path)
+    calls, new, is_reused = found
+    saved = [(call, _save(entry, result, output)) for output, (call, result) in zip(outputs, new[::-1], strict=False)]
+    return {"calls": calls, "reused": is_reused, "found": [{"call": call, "bundle": bundle} for call, bundle in saved]}
+
+
 def recheck() -> dict:
     """Slots whose result is no longer what it was right after its call (a shared static buffer, or late work)."""
     _sleep(SETTLE_SECONDS)
@@ -384,4 +396,5 @@ def _save(entry: Slot, result, output: str) -> dict:
     return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
 
 
-HANDLERS = {function.__name__: function for function in (load, call, alternate, recheck, drop, graph, ablate)}
+_HANDLERS = (load, call, alternate, many_calls, recheck, drop, graph, ablate)
+HANDLERS = {function.__name__: function for function in _HANDLERS}

@@ -56,7 +56,8 @@ class SimulatedDevice:
     """Context in which CuTe DSL and Triton launches are simulated.
 
     `launches` lists their reports, `findings` the findings of all of them. While `idle` is set, nothing is launched;
-    while `turned` is, the CTAs of a launch start in the opposite order.
+    while `turned` is, the CTAs of a launch start in the opposite order; while `familiar` is, what was launched before,
+    as many CTAs of the same code, is left out and counted in `left_out`.
     profile: a Profile that collects counters per source line over all launches. wave_lanes: as for simulate().
     registers_of: (cubin, kernel name) -> registers per thread of a compiled kernel, for the rules that depend on them.
     multiprocessors: what the host code is told; with few, the CTAs of a persistent kernel take several tiles each.
@@ -72,7 +73,8 @@ class SimulatedDevice:
         self._unwritten = {}  # storage address -> (tensor kept alive, written mask)
         self._running = {}  # (address, bytes) of a storage -> mask of the bytes that launches write which may still run
         self._variables = {}  # PTX of a module -> its variables, which live as long as the module
-        self.idle = self.turned = False
+        self.idle = self.turned = self.familiar = False
+        self.left_out, self._known = 0, set()
         self.streams = Streams()
         self._exit = None
 
@@ -153,6 +155,11 @@ class SimulatedDevice:
         """
         if self.idle:
             return
+        code = (text, kernel, tuple(grid), tuple(block))
+        if self.familiar and code in self._known:
+            self.left_out += 1
+            return
+        self._known.add(code)
         self.streams.work(kernel, self.streams.by_handle(stream))
         memory = self._memory(self._variables.setdefault(text, {}))
         if not overlaps:

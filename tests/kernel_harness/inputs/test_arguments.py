@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.inputs.arguments import FACTOR, other_arguments, words_in
+from kernel_harness.inputs.arguments import FACTOR, NEAR, other_arguments, words_in
 
 pytestmark = pytest.mark.cpu
 
@@ -35,7 +35,7 @@ def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_pa
 
 
 def test_an_epsilon_becomes_one_that_shows(tmp_path):
-    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, 0.25, 0.0]
+    assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, NEAR * 1e-6, 0.25, 0.0]
 
 
 def test_a_name_becomes_those_of_its_kind_and_those_of_the_file(tmp_path):
@@ -54,7 +54,7 @@ def test_what_a_dict_holds_changes_one_at_a_time(tmp_path):
     found = [rebuilt for _, _, rebuilt in changed({"scale": 2.0, "causal": True}, tmp_path)]
 
     assert found[:2] == [{"scale": 2.0, "causal": False}, {"scale": 2.1875, "causal": True}]
-    assert found[2:] == [{"scale": 0.0, "causal": True}]
+    assert found[2:] == [{"scale": NEAR * 2.0, "causal": True}, {"scale": 0.0, "causal": True}]
 
 
 def test_sentences_are_no_words():
@@ -85,3 +85,11 @@ def test_zeros_come_last_and_only_once(tmp_path):
 
     assert zeros == [(1, 0), (2, 0.0), (3, 0)]  # after the axis -1 comes axis 0, too
     assert [other.is_zero for other in found[-3:]] == [True] * 3
+
+
+def test_a_number_becomes_one_that_is_the_same_in_three_digits(tmp_path):
+    """A rate that is compiled in, and filed under its first digits."""
+    found = [new for new, decides, _ in changed(0.01, tmp_path) if decides and f"{new:.3g}" == "0.01"]
+
+    assert len(found) == 1
+    assert found != [0.01]

@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, doubled, unlike, volume
+from kernel_harness.inputs.between import between, doubled, long, unlike, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -188,3 +188,15 @@ def test_two_sizes_of_which_one_is_never_larger_are_tried_the_other_way_round():
     [{"q": 0, "k": 20}, {"q": 0, "k": 7}, {"q": 7, "k": 7}]])
 def test_sizes_that_stay_in_order(cases):
     assert not any(row[1]["q"] > row[1]["k"] for row in unlike(cases))
+
+
+def test_a_size_of_the_timed_cases_beside_small_others():
+    """What merges 64 parts of a row is right on rows of up to 64: 128 of them no small case has."""
+    cases = [{"m": 3, "n": 300}, {"m": 1, "n": 7}, {"m": 9, "n": 0}, {"m": 9, "n": 8}]
+    timed = [{"m": 64, "n": 10_000}, {"m": 512, "n": 512}]
+    found = [(what, keywords) for what, keywords, _ in long(cases, timed)]
+
+    assert found[0] == ("m of BENCH_CASES, halved", {"m": 512, "n": 7})
+    assert [k["n"] for what, k in found if what.startswith("n") and k["m"] == 1] == [10_000, 5000, 2500, 1250]
+    assert not any(0 in keywords.values() for _, keywords in found)
+    assert long(cases, [{"m": 12, "n": 1200}]) == [], "not far above them"

@@ -18,7 +18,7 @@ def test_sizes_that_might_take_all_memory_are_not_tried():
         return [torch.empty(m, n)]
 
     cases = {"default": {}, "tall": {"m": 1 << 20, "n": 8}, "wide": {"m": 4, "n": 1 << 20}}
-    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, bench_cases={}, path=Path(__file__))
     groups = case_sizes.add_between(file, limit=2**25)["groups"]
 
     assert max(asked) <= 2**25
@@ -41,7 +41,7 @@ def test_cases_with_integers_are_found_among_the_small_ones():
         return [torch.empty(n), torch.zeros(n, dtype=torch.bool) if masked else None]
 
     cases = {"default": {}, "masked": {"masked": True}, "large": {"masked": True, "n": 1 << 20}, "broken": {"m": 1}}
-    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, bench_cases={}, path=Path(__file__))
 
     assert case_sizes.with_integers(file, list(cases), limit=2**20) == {"cases": ["masked"]}
 
@@ -61,7 +61,7 @@ def test_a_size_at_which_get_inputs_makes_the_gpu_fault_is_named_and_left_out_wh
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
     cases = {"default": {}, "large": {"n": 100}}
-    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, path=Path(__file__))
+    file = SimpleNamespace(get_inputs=get_inputs, cases=cases, bench_cases={}, path=Path(__file__))
 
     with pytest.raises(case_sizes.DeviceLost) as lost:
         case_sizes.add_between(file, limit=1000)

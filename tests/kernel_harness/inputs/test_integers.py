@@ -323,3 +323,12 @@ def test_ids_that_leave_out_the_first_lack_zero():
     assert not integers.lacks_zero(integers.put_one(0)(ids, torch.Generator().manual_seed(0)))
     assert not integers.lacks_zero(torch.arange(1, 200))  # in order
     assert not integers.lacks_zero(torch.randperm(200) + 1)  # one of each
+
+
+def test_words_of_bits_fill_their_type_from_end_to_end():
+    words = torch.randint(-(2**31), 2**31, (40, 50), generator=TORCH).to(torch.int32)
+
+    assert integers.are_bits(words)
+    assert not integers.are_bits(DATA)
+    assert not integers.are_bits(words.abs())
+    assert integers.throughout(-1)(words, TORCH).unique().tolist() == [-1]

@@ -55,3 +55,16 @@ def test_rows_of_nothing_but_marks(dtype):
         blank = (found == -torch.inf).all(-1)
         assert blank[0]
         assert not blank.all()
+
+
+def test_a_square_becomes_the_transpose_of_another_with_and_without_its_memory():
+    x, y = torch.randn(5, 5), torch.randn(5, 5)
+
+    [(what, apart, shared)] = layouts.mirrored([x, y, torch.randn(5, 4), 2.0])
+
+    assert "input 0 for input 1" in what
+    assert torch.equal(apart[1], x.T)
+    assert torch.equal(shared[1], x.T)
+    assert apart[1].stride() == shared[1].stride() == (1, 5)
+    assert (apart[1].data_ptr() == x.data_ptr(), shared[1].data_ptr() == x.data_ptr()) == (False, True)
+    assert layouts.mirrored([x, y.half()]) == layouts.mirrored([x, torch.randn(4, 5)]) == []

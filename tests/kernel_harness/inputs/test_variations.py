@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.inputs import enlarged, hostile, integers, nonfinite, signs, together, variations
+from kernel_harness.inputs import enlarged, hostile, integers, nonfinite, signs, sinks, together, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -60,8 +60,8 @@ def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
         (y,), changed = vary([x], folder, change)
 
         wide = (torch.float16, torch.bfloat16, torch.float64)
-        takes = {hostile.huge: (torch.float16,), hostile.uneven: wide}.get(change)
-        assert changed == (dtype is torch.float64 if "around" in label else not takes or dtype in takes)
+        takes = {hostile.huge: (torch.float16,), hostile.uneven: wide, hostile.far_point: ()}.get(change)
+        assert changed == (dtype is torch.float64 if "around" in label else takes is None or dtype in takes)
         assert torch.isfinite(y.float()).all()
 
 
@@ -435,3 +435,30 @@ def test_vast_values_are_beyond_half_which_has_none(tmp_path):
     assert changed
     assert float(y.min()) > torch.finfo(torch.float16).max
     assert hostile.vast(torch.ones(8, dtype=torch.float16), torch.Generator()) is None
+
+
+def test_a_point_far_from_all_others_but_itself():
+    costs = torch.rand(2, 9, 9)
+    far = hostile.far_point(costs, TORCH)
+
+    assert torch.equal(far[:, 1:, 1:], costs[:, 1:, 1:])
+    assert torch.equal(far[:, 0, 0], costs[:, 0, 0])
+    assert min(float(far[:, 0, 1:].min()), float(far[:, 1:, 0].min())) > 60 * float(costs.max())
+    assert hostile.far_point(torch.randn(9, 9), TORCH) is None
+    assert hostile.far_point(torch.rand(9, 8), TORCH) is None
+
+
+@pytest.mark.parametrize(("queries", "keys"), [((64,), (2, 300, 64)), ((2, 4, 7, 64), (2, 2, 300, 64))])
+def test_one_key_has_nearly_all_the_weight_and_the_others_a_share_that_shows(queries, keys):
+    queries, keys = torch.randn(queries), torch.randn(keys)
+    assert sinks.may_score(queries, keys)
+    new = sinks.along(queries)(keys, TORCH)
+
+    query = queries.expand(2, 2, 64) if queries.dim() == 1 else queries[:, ::2, -1]
+    scores = (new.view(2, -1, 300, 64) @ query[:, : new.view(2, -1, 300, 64).shape[1], :, None])[..., 0] / 8
+    weights = torch.softmax(scores, -1)
+    assert (weights.argmax(-1) == 0).all()
+    assert ((1 - weights[..., 0]) > 5e-4).all()
+    assert (weights[..., 1:] < 1e-4).all()
+    assert not sinks.may_score(torch.randn(32), keys)
+    assert not sinks.may_score(queries, keys.abs())
