@@ -11,6 +11,8 @@ Layout    A (L, M, K) or (M, K), B (L, N, K) or (N, K), each contiguous along K 
 Requires  sm_90a; bfloat16 or float16; any L, M, N, K whose rows, and matrices, begin at multiples of 16 bytes. N that
           is no multiple of 8 costs a copy of D. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_batched.py
+Measured  H200: 1.01 to 1.04 times as fast as cublas
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

@@ -13,6 +13,8 @@ Layout    A (M, K), B (N, K), float8_e4m3fn. The scales of A and a K tile are on
 Requires  sm_90a; K a multiple of 16, contiguous along K (as 8-bit WGMMA wants), any M, N. N that is no multiple of 8
           costs a copy of D. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_fp8_block_scaled.py
+Measured  H200: 1.00 to 1.18 times as fast as torch._scaled_mm
+          (results/h200-2026-11-22-1cc80f0-kernels.json)
 """
 
 import functools

@@ -13,6 +13,8 @@ Layout    X (T, K), W (E, N, K), ends (E) int32: expert e has the rows ends[e - 
 Requires  sm_90a; bfloat16 or float16; K a multiple of 8, contiguous rows. N that is no multiple of 8 costs a copy of D.
           Ends that decrease or exceed T are read as if clamped. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_grouped.py
+Measured  H200: 1.06 to 1.22 times as fast as torch._grouped_mm
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

@@ -12,6 +12,8 @@ Layout    X (M, K); packed: see pack(); scales (K / 128, N). A CTA owns a (featu
           stmatrix with transposition. N of a few thousand leaves SMs idle in decode: gemm_split_k.py has the remedy.
 Requires  sm_90a; bfloat16; K a multiple of 128, N of 8; any M. No zero points. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_int4_weights.py
+Measured  H200: 0.89 to 2.19 times as fast as cublas bf16
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

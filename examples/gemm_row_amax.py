@@ -7,6 +7,8 @@ Layout    A (M, K), B (N, K), D (M, N), bias (N,), amax (M,). swap computes D^T:
 Requires  sm_90a. A, B bfloat16, bias float32; any M; N and K > 0. No backward.
 Edited    reference_fn, get_inputs and cases; epilogue; Gemm: what names amax, and row_maxima; gemm and kernel_fn.
 Verify    python scripts/verify_kernel.py examples/gemm_row_amax.py
+Measured  H200: 1.07 to 1.63 times as fast as torch.mm to float32 and torch.compile
+          (results/h200-2026-11-27-6cf75fd-kernels.json)
 """
 
 import functools

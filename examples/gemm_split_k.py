@@ -12,6 +12,8 @@ Layout    A (M, K), B (N, K), each contiguous along K or along M, N: the gradien
 Requires  sm_90a; bfloat16 or float16; any M, N, K whose rows begin at multiples of 16 bytes. N that is no multiple of 8
           costs a copy of D. No backward.
 Verify    python scripts/verify_kernel.py examples/gemm_split_k.py
+Measured  H200: 0.72 to 0.94 times as fast as cublas
+          (results/h200-2026-11-22-840cd77-kernels.json)
 """
 
 import functools

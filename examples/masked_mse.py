@@ -8,6 +8,8 @@ Layout    The tensors are flat. Neighbouring threads take neighbouring vectors o
 Requires  sm_80 or newer; float32, float16 or bfloat16, contiguous, one shape; a boolean mask of that shape, or None.
           No backward. PyTorch's fill kernel clears the counter before each launch, so it may be captured in a graph.
 Verify    python scripts/verify_kernel.py examples/masked_mse.py
+Measured  H100: 0.93 to 1.26 times as fast as torch.compile
+          (results/h100-2026-11-26-45084e2-kernels.json)
 """
 
 import functools

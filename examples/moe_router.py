@@ -8,7 +8,8 @@ Layout    Neighbouring experts of a group belong to neighbouring lanes; loads an
 Requires  sm_80 or newer; float32, float16 or bfloat16 logits; groups of equal size, of 2 experts at least; up to 1024
           experts, k up to 32. Equal scores and equal groups go by index; NaN is the greatest. No backward.
 Verify    python scripts/verify_kernel.py examples/moe_router.py
-Measured  not yet on a GPU; right in the PTX simulator
+Measured  H200: 5.11 to 15.74 times as fast as torch.compile
+          (results/h200-2026-11-27-d261a21-kernels.json)
 """
 
 import functools

@@ -8,6 +8,8 @@ Layout    A row belongs to `threads` threads of each CTA of its cluster, `vector
 Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat16; less than 2^31 rows at any stride,
           1 to 262144 contiguous columns, compiled in. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/rmsnorm.py
+Measured  H200: 0.99 to 1.22 times as fast as quack, torch.compile
+          (results/h200-2026-11-22-66cfe61-kernels.json)
 """
 
 import functools

@@ -8,6 +8,8 @@ Layout    8 to 256 threads take neighbouring vectors of a part, up to four in fl
 Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any row stride. -inf is no term, NaN and
           +inf stay. No backward. For up to 262144 columns `templates/reduction.py` knows N when it compiles.
 Verify    python scripts/verify_kernel.py examples/row_logsumexp.py
+Measured  H200: 1.27 to 5.06 times as fast as torch.compile
+          (results/h200-2026-11-22-1cc80f0-kernels.json)
 """
 
 import functools

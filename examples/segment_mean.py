@@ -10,6 +10,8 @@ Requires  sm_80 or newer; float32, float16 or bfloat16; contiguous columns, any 
           decreasing, from 0 to T at most: the caller's duty, as to check it on the host would synchronise (others give
           wrong means, but touch no foreign memory). They may leave out rows at both ends. No backward.
 Verify    python scripts/verify_kernel.py examples/segment_mean.py
+Measured  H200: 3.05 to 1112.98 times as fast as torch.segment_reduce
+          (results/h200-2026-11-27-6cf75fd-kernels.json)
 """
 
 import functools

@@ -70,6 +70,17 @@ def test_an_unmeasured_kernel_quotes_no_figure(file):
     assert not any(unit in measured_line for unit in (" us", "GB/s", "TFLOP", " %", "x of"))
 
 
+def test_an_example_that_was_timed_says_so():
+    """And one that has a figure does not say that it never ran."""
+    timed = [file for file, documents in measured().items() if file.startswith("examples/") and file.count("/") == 1
+             and any(case.get("kernel", file) == file and "ratio" in case for _, d in documents for case in d["cases"])]
+    lines = {file: [line for line in (ROOT / file).read_text().splitlines() if line.startswith("Measured")]
+             for file in timed}
+
+    assert len(timed) > 10
+    assert [file for file, found in lines.items() if len(found) != 1 or "not yet" in found[0]] == []
+
+
 SAME = [(path, file) for path in RESULTS for file in json.loads(path.read_text()).get("same_device_code", {})]
 
 
