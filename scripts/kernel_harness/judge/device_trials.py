@@ -222,6 +222,11 @@ class DeviceTrials(SimulatedTrials):
             reply = self._call("a library's result?", self._working_copy(new), "b", may_fail=True, witness=True)
         except (WorkerError, ContractError):
             return ""
+        if "bundle" in reply and self.settings.simulate and (products := reply["facts"]["products"]):
+            self.outcome.note(
+                f"[case {self.case}] PyTorch computes a part, {', '.join(products)}: on a GPU a library's kernels do, whose "
+                "share of the time is told there"
+            )
         return reply["facts"]["copied"] if "bundle" in reply and not self._failed_quietly(reply, expected) else ""
 
 

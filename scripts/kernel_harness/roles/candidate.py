@@ -133,7 +133,7 @@ def call(
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
-                facts["copied"] = seen.copied(result) if seen else ""
+                facts |= seen.told(result) if seen else {}
                 for _ in range(again):
                     _file.kernel_fn(*arguments)
             facts["host_seconds"] = _clock() - started

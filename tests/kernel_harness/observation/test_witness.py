@@ -37,3 +37,13 @@ def test_a_copy_of_what_an_operator_made_of_an_input():
 ], ids=range(7))
 def test_what_is_no_copy(function):
     assert copied(function, X) == ""
+
+
+def test_products_that_pytorch_computes_are_named():
+    x, w = torch.randn(3, 4, 30), torch.randn(4, 1, 3)
+    with Witness([x, w]) as witness:
+        result = torch.nn.functional.conv1d(x, w, groups=4) + (x[..., 2:] @ x[..., 2:].mT).sum()
+
+    assert witness.told(result)["products"] == ["aten.bmm", "aten.convolution"]
+    with Witness([x]) as witness:
+        assert witness.told(x.exp().sum(-1))["products"] == []
