@@ -223,10 +223,8 @@ class DeviceTrials(SimulatedTrials):
         except (WorkerError, ContractError):
             return ""
         if "bundle" in reply and self.settings.simulate and (products := reply["facts"]["products"]):
-            self.outcome.note(
-                f"[case {self.case}] PyTorch computes a part, {', '.join(products)}: on a GPU a library's kernels do, whose "
-                "share of the time is told there"
-            )
+            part = f"[case {self.case}] PyTorch computes a part, {', '.join(products)}"
+            self.outcome.note(f"{part}: on a GPU a library's kernels do, whose share of the time is told there")
         return reply["facts"]["copied"] if "bundle" in reply and not self._failed_quietly(reply, expected) else ""
 
 
