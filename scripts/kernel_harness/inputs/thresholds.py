@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import torch
 
-from .integers import NARROW, reference_of
+from .integers import NARROW
+from .reference_source import reference_of
 
 
 def compared(tree: ast.Module, arguments: Sequence[float | None]) -> list[tuple[float, int]]:

@@ -10,7 +10,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import alike, integers, structured, thresholds, variations
+from ..inputs import alike, integers, reference_source, structured, thresholds, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
 from .file_checks import FileChecks
@@ -147,7 +147,7 @@ class RuleBreakers(FileChecks):
         whole = {i: t for i, t in tensors.items() if t.dtype in (torch.int32, torch.int64) and t.dim()}
         sizes = sorted({size for t in tensors.values() for size in t.shape})
         counts = [node["value"] for node in first.tree["items"] if node["kind"] == "int"]
-        adds_up = integers.adds_up(read_source(self.settings.reference or self.settings.kernel)[1])
+        adds_up = reference_source.adds_up(read_source(self.settings.reference or self.settings.kernel)[1])
         found = []
 
         def add(change, what: str, index: int, kinds: str = "index", **says) -> None:
@@ -323,7 +323,7 @@ class RuleBreakers(FileChecks):
         found = self._other_widths(first)
         tree = read_source(self.settings.reference or self.settings.kernel)[1]
         numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
-        for value, inputs in integers.special_values(tree, numbers):
+        for value, inputs in reference_source.special_values(tree, numbers):
             for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
                 for put in (integers.put, integers.put_run, integers.put_throughout):
                     new, moved = self._varied(first, put(value), only={index}, kinds="index")

@@ -1,7 +1,5 @@
 """Integers that get_inputs does not draw, and which wrong results on them say that a kernel is wrong."""
 
-import ast
-
 import pytest
 import torch
 from kernel_harness.inputs import integers
@@ -80,38 +78,6 @@ def test_slips_of_arithmetic_are_told_from_memory_of_others():
     assert integers.is_slip(wide.sum(1).int(), wide.sum(1))
     assert integers.is_slip((DATA * 30011).float().to(torch.int32), (DATA * 30011).to(torch.int32) + 1)
     assert not integers.is_slip(torch.randint(0, 2**31, DATA.shape, generator=TORCH), DATA)
-
-
-def test_what_the_reference_compares_with_or_ignores_is_special():
-    source = """
-PAD = -7
-def reference_fn(x, labels):
-    kept = labels != PAD
-    return F.cross_entropy(x.sum(-1), labels, ignore_index=-3)
-def kernel_fn(x, labels):
-    return labels == -9
-"""
-    assert dict(integers.special_values(ast.parse(source))) == {-7: None, -3: None}
-
-
-def test_the_reference_may_set_apart_a_number_that_it_is_given():
-    tree = ast.parse("""
-def reference_fn(x, labels, ignored, padding, scale):
-    keep = labels != padding
-    return F.cross_entropy(x[keep], labels[keep], ignore_index=ignored) * scale
-""")
-
-    assert dict(integers.special_values(tree, [None, None, -100, -1, -3])) == {-100: None, -1: None}
-
-
-def test_a_number_that_is_none_of_its_kind_may_be_where_the_reference_looks_for_it():
-    tree = ast.parse("""
-def reference_fn(x, tokens, slots, padding):
-    keep = (tokens != padding) & (slots != 7)
-    return F.cross_entropy(x[keep], tokens[keep], ignore_index=2)
-""")
-
-    assert dict(integers.special_values(tree, [None, None, None, 5])) == {5: {1, 3}, 2: {0, 1}}
 
 
 def test_offsets_are_cut_elsewhere_but_for_those_that_others_tell():
@@ -248,19 +214,6 @@ def test_indices_of_which_none_comes_twice_repeat():
     assert set(found.tolist()) < set(unique.tolist())
     assert (found == unique).float().mean() > 0.5
     assert integers.repeated(torch.cat([unique, unique[:1]]), TORCH) is None
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("out.index_add_(0, index, x)", True),
-        ("torch.scatter_add(out, 0, index, x)", True),
-        ("out.index_copy_(0, index, x)", False),
-    ],
-)
-def test_the_reference_says_whether_it_adds_up(line, expected):
-    assert integers.adds_up(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
-    assert not integers.adds_up(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])

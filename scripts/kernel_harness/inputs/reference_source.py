@@ -1,0 +1,64 @@
+"""What reference_fn says in so many words: which numbers it sets apart, and whether it adds up what has one index
+(standard library only)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+
+def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
+    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+
+
+def adds_up(tree: ast.Module) -> bool:
+    """Does reference_fn add up what has the same index, so that an index that comes twice has a meaning?"""
+    calls = [node for node in ast.walk(reference_of(tree) or ast.Module([], [])) if isinstance(node, ast.Call)]
+    names = {call.func.attr.rstrip("_") for call in calls if isinstance(call.func, ast.Attribute)}
+    return not names.isdisjoint(("index_add", "scatter_add", "bincount"))
+
+
+def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:
+    """[(value, inputs in which it may be)]: what reference_fn sets apart in so many words, as it compares with it or
+    asks to ignore it. A negative number may be in any (None), another, which elsewhere is one like all, in those beside
+    it. That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
+    arguments: the inputs, in place of each that is no number None; the reference may call such a number by name."""
+    function = reference_of(tree)
+    if function is None:
+        return []
+    constants = {
+        target.id: _number(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    parameters = [parameter.arg for parameter in function.args.args]
+    constants |= zip(parameters, arguments, strict=False)
+    found = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Eq, ast.NotEq)) for op in node.ops):
+            numbers = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name) or _number(side)]
+        elif isinstance(node, ast.Call):
+            numbers = [keyword.value for keyword in node.keywords if keyword.arg in ("ignore_index", "padding_idx")]
+        else:
+            continue
+        beside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        inputs = {i for i, name in enumerate(parameters) if name in beside}
+        for number in numbers:
+            value = _number(number, constants)
+            if value is not None and value < 0:
+                found[value] = None
+            elif value is not None and (isinstance(node, ast.Call) or isinstance(number, ast.Name)):
+                found[value] = found.get(value, set()) | inputs
+    return list(found.items())
+
+
+def _number(node: ast.expr, names: dict | None = None) -> int | None:
+    if isinstance(node, ast.Name):
+        return (names or {}).get(node.id)
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return value if type(value) is int else None

@@ -1,0 +1,53 @@
+"""What reference_fn says of its inputs in its source."""
+
+import ast
+
+import pytest
+from kernel_harness.inputs import reference_source
+
+pytestmark = pytest.mark.cpu
+
+
+def test_what_the_reference_compares_with_or_ignores_is_special():
+    source = """
+PAD = -7
+def reference_fn(x, labels):
+    kept = labels != PAD
+    return F.cross_entropy(x.sum(-1), labels, ignore_index=-3)
+def kernel_fn(x, labels):
+    return labels == -9
+"""
+    assert dict(reference_source.special_values(ast.parse(source))) == {-7: None, -3: None}
+
+
+def test_the_reference_may_set_apart_a_number_that_it_is_given():
+    tree = ast.parse("""
+def reference_fn(x, labels, ignored, padding, scale):
+    keep = labels != padding
+    return F.cross_entropy(x[keep], labels[keep], ignore_index=ignored) * scale
+""")
+
+    assert dict(reference_source.special_values(tree, [None, None, -100, -1, -3])) == {-100: None, -1: None}
+
+
+def test_a_number_that_is_none_of_its_kind_may_be_where_the_reference_looks_for_it():
+    tree = ast.parse("""
+def reference_fn(x, tokens, slots, padding):
+    keep = (tokens != padding) & (slots != 7)
+    return F.cross_entropy(x[keep], tokens[keep], ignore_index=2)
+""")
+
+    assert dict(reference_source.special_values(tree, [None, None, None, 5])) == {5: {1, 3}, 2: {0, 1}}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("out.index_add_(0, index, x)", True),
+        ("torch.scatter_add(out, 0, index, x)", True),
+        ("out.index_copy_(0, index, x)", False),
+    ],
+)
+def test_the_reference_says_whether_it_adds_up(line, expected):
+    assert reference_source.adds_up(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
+    assert not reference_source.adds_up(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
