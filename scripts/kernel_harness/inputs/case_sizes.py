@@ -16,7 +16,6 @@ from .between import between, doubled, long, unlike, volume
 from .paths import constants
 from .unset import unset
 
-LONG_BYTES = 4 * 2**20  # of inputs that are long in one size and small in the others
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
 
 
@@ -73,16 +72,16 @@ def resize(file: KernelFile, case: str, changes: dict) -> dict:
     return {"name": name, "changes": shrinking.changes(before, {**before, **changes})}
 
 
-def add_between(file: KernelFile, limit: int, without: Collection[str] = ()) -> dict:
+def add_between(file: KernelFile, limit: int, without: Collection[str] = (), long_limit: int = 0) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
     have in common under "unlike", of twice the largest under "doubled", of BENCH_CASES beside small ones
-    under "long". Raises DeviceLost."""
+    under "long", of at most ``long_limit`` bytes. Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     groups = between(given, constants(read_source(file.path)[1]))
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
     found = {"unlike": unlike(given), "groups": groups, "doubled": doubled(given), "long": long(given, timed)}
-    limits = dict.fromkeys(found, limit) | {"long": LONG_BYTES}
+    limits = dict.fromkeys(found, limit) | {"long": long_limit}
     return {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
 
 

@@ -23,6 +23,7 @@ LAST_CASES = 2
 MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 14, 5, 5, 8
 FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a row of 80,000 one of five times
 MOST_CASES = 6  # that get other integers
+LONG_BYTES, LONG_SECONDS = 4 * 2**20, 15.0
 MOST_LONG = 3  # sizes of BENCH_CASES, one at a time
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
@@ -46,13 +47,13 @@ def run(judge) -> None:
     if judge.outcome.findings:
         return
     cases = [] if judge.settings.simulate else _backwards(judge)
-    sizes = _add_cases(judge, "add_between")
+    sizes = _add_cases(judge, "add_between", long_limit=_affordable(judge))
     declared = judge.declared["cases"]
     keywords = _add_cases(judge, "add_unset", cases=declared)["groups"][:MOST_KEYWORDS]
     further = {
         "sizes-between": sizes["groups"][:MOST_SIZES],
         "sizes-beyond": sizes["doubled"][:MOST_DOUBLED],
-        "sizes-timed": sizes["long"][:MOST_LONG] if judge.settings.simulate else [],  # a GPU runs BENCH_CASES
+        "sizes-timed": sizes["long"][:MOST_LONG],
         "unset-keyword": keywords,
         "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
     }
@@ -73,6 +74,13 @@ def run(judge) -> None:
             while jobs:
                 jobs.pop(0)(other)
             return
+
+
+def _affordable(judge) -> int:
+    """Bytes of inputs of a case that is long in one size: what is simulated in LONG_SECONDS, by the largest case. None
+    on a GPU, which runs BENCH_CASES themselves."""
+    size, seconds = judge.outcome.facts.get("pace", (0, 0.0))
+    return min(LONG_BYTES, int(size * LONG_SECONDS / max(seconds, 1e-3))) if judge.settings.simulate else 0
 
 
 def _add_cases(judge, question: str, **arguments) -> dict:

@@ -23,6 +23,8 @@ class SimulatedTrials(ValueTrials):
         met, size = self.outcome.facts.setdefault("other_values", []), sum(span.nbytes for span in first.spans)
         if size < TELLING_BYTES:
             return
+        if size > self.outcome.facts.get("pace", (0, 0.0))[0]:
+            self.outcome.facts["pace"] = size, self.call_seconds  # of the largest case: what longer ones may take
         if self.call_seconds > QUICK_SIMULATION or len(met) == MOST_VALUES:
             if self.is_new_code and self.call_seconds < LONG_SIMULATION:
                 self._most_hostile(first)
