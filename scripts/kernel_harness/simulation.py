@@ -77,7 +77,8 @@ def launching(device, how: str, inputs: list, mutates: frozenset):
 
 def many_calls(around: Callable, function: Callable, inputs: list, mutates: frozenset, count: int, seconds: float):
     """Calls of which no launch is made that has been made before: (their number, [(number, result) of those that
-    launched nothing but what is new], was the last result in the memory of an earlier one?). All results are held."""
+    launched nothing but what is new], was the last result in the memory of an earlier one?). All results are held.
+    What changes its inputs has no such results: each would be of the inputs that the one before left."""
     from .outputs import places
 
     held, new, taken, alike, until = [], [], set(), set(), time.monotonic() + seconds
@@ -85,7 +86,7 @@ def many_calls(around: Callable, function: Callable, inputs: list, mutates: froz
         with around() as device, launching(device, "familiar", inputs, mutates):
             device.left_out = 0
             held.append(function(*inputs))
-            is_new = bool(device.launches) and not device.left_out
+            is_new = bool(device.launches) and not device.left_out and not mutates
         here = places(held[-1])
         if index == 2:
             alike = taken & here  # a constant that the file hands out

@@ -31,8 +31,8 @@ class Device:
         yield self
 
 
-def called(function, device, count=20):
-    return simulation.many_calls(device.around, function, [torch.ones(3)], frozenset(), count, 10.0)
+def called(function, device, count=20, mutates=frozenset()):
+    return simulation.many_calls(device.around, function, [torch.ones(3)], mutates, count, 10.0)
 
 
 def test_results_of_calls_that_launch_nothing_but_new_code():
@@ -61,3 +61,17 @@ def test_a_constant_that_is_handed_out_each_time_is_no_memory_of_an_earlier_resu
     table = torch.ones(3)
 
     assert called(lambda x: (x + 1, table), Device())[2] is False
+
+
+def test_what_changes_its_inputs_has_no_results_to_be_judged():
+    """An honest one that tries three configurations adds to the same memory three times."""
+    device, calls = Device(), []
+
+    def kernel(x):
+        calls.append(len(calls))
+        device.launch(f"configuration {min(len(calls) // 5, 2)}")
+        return x.add_(1)
+
+    assert called(kernel, device, mutates=frozenset({0})) == (20, [], False)
+    device.known.clear()
+    assert called(kernel, device)[1] != []

@@ -3,7 +3,7 @@
 A fact is a resource of a kernel (``spill_bytes``, ``registers``, ...) or a SASS instruction by mnemonic: ``LDG.128``
 counts every LDG with the modifier 128, whatever its others (LDG.E.128, LDG.E.EF.128). A rule is an exact integer or a
 comparison: ``4``, ``">0"``, ``">=4"``, ``"<=64"``, ``"<2"``, ``"!=0"``, ``"==8"``. A dict of facts is about
-the kernels whose function has the name that is its key: ``{"sm_90a": {"apply": {"load_bytes_in_flight": ">=64"}}}``.
+the kernels whose label has its key in it: ``{"sm_90a": {"apply": {"load_bytes_in_flight": ">=64"}}}``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COMPARISONS = {
     ">": operator.gt,
     "<": operator.lt,
 }
-OF_KERNEL = ": "
+OF_KERNEL = ": "  # between a kernel and its fact
 UNREAD = "not read here: SASS needs nvdisasm (pip install nvidia-cuda-nvdisasm)"
 FORBIDS = ("0", "<=0", "<1")  # rules that allow nothing at all
 RULE = re.compile(r"\s*(>=|<=|==|!=|>|<)?\s*(\d+)\s*")
@@ -106,7 +106,7 @@ def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callabl
     kernels: (name, look-up of a fact: its value, or None when it cannot be read here). first: names of the kernels of
     the file's first case, None when that case was not compiled. Upper bounds are held against every kernel. Other rules
     speak of the first case, where instruction counts add up over its kernels and resources take the largest. Rules of
-    a kernel are held against each one of its name, in any case.
+    a kernel are held against each one with that label, in any case.
     """
     found = []
     for fact, rule in rules.items():
@@ -121,17 +121,17 @@ def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callabl
 
 
 def _held(arch: str, fact: str, rule: Rule, found: list[tuple[str, int | None]]) -> Finding:
-    where = ", ".join(name for name, _ in found)
+    where, name = ", ".join(label for label, _ in found), fact.rpartition(OF_KERNEL)[-1]
     if not found:
         return Finding(arch, fact, str(rule), None, None, where, "no such kernel was captured")
-    if fact.rpartition(OF_KERNEL)[-1] in LAUNCHED:
+    if name in LAUNCHED:
         found = [pair for pair in found if pair[1] is not None] or found
     if any(value is None for _, value in found):
         return Finding(arch, fact, str(rule), None, None, where, UNREAD)
     if rule.is_upper_bound:
         where, value = next((pair for pair in found if not rule.holds(pair[1])), max(found, key=lambda pair: pair[1]))
     else:
-        value = (max if fact.rpartition(OF_KERNEL)[-1] in RESOURCES else sum)(value for _, value in found)
+        value = (max if name in RESOURCES else sum)(value for _, value in found)
     return Finding(arch, fact, str(rule), value, rule.holds(value), where)
 
 

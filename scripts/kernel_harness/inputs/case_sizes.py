@@ -167,13 +167,9 @@ def with_squares(file: KernelFile, cases: list[str], limit: int) -> dict:
     for case in cases:
         with suppress(Exception):  # whatever get_inputs raises: the case's own trials will say so
             inputs = file.get_inputs(**file.cases[case])
-            if values.reached_bytes(inputs) <= limit and layouts.mirrored([_on_cpu(x) for x in inputs]):
+            if values.reached_bytes(inputs) <= limit and layouts.mirrored(inputs):
                 found.append(case)
     return {"cases": found}
-
-
-def _on_cpu(x):
-    return x.cpu() if isinstance(x, torch.Tensor) else x
 
 
 def _is_size(value) -> bool:

@@ -53,7 +53,7 @@ def mirrored(inputs: list) -> list[tuple[str, list, list]]:
     found = []
     for (one, x), (other, y) in itertools.combinations(square, 2):
         if (x.shape, x.dtype) == (y.shape, y.dtype):
-            apart = torch.empty_strided(x.shape, x.T.stride(), dtype=x.dtype).copy_(x.T)
+            apart = torch.empty_strided(x.shape, x.T.stride(), dtype=x.dtype, device=x.device).copy_(x.T)
             made = [[new if i == other else z for i, z in enumerate(inputs)] for new in (apart, x.T)]
             found.append((f"the transpose of input {one} for input {other}, in the same memory,", *made))
     return found

@@ -1,6 +1,6 @@
 """What the reference answers to changed values beside what it answers to the first ones: is the change a trial at all?
 
-expected, base: answers of Judgement._reference.
+expected, base: answers of CaseJudge._reference.
 """
 
 from __future__ import annotations

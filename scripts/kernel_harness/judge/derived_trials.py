@@ -100,7 +100,8 @@ def _judge_first(judge, names: list[str], check: str, other: Worker) -> None:
         if trial.is_judged(other, check):
             is_quick = time.monotonic() - started < DRAW_SECONDS
             for _ in range(FURTHER_DRAWS if check == "sizes-beyond" and is_quick else 0):
-                judge.outcome.findings or trial.is_judged(other, check)
+                if not judge.outcome.findings:
+                    trial.is_judged(other, check)
             return
 
 
