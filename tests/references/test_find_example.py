@@ -77,7 +77,7 @@ def test_finds_where_an_old_path_went(old):
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (("--op", "gem"), "filed under aot, attention"),
-    (("--op", "groupnorm"), "try --op norm; examples are filed under"),
+    (("--op", "instancenorm3d"), "try --op norm; examples are filed under"),
     (("--arch", "sm_95"), "there are examples for sm_80"),
     (("--learning-path", "Z"), "one of A, B, C, H"),
     ((), "a WORD, --op or --arch"),
