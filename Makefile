@@ -1,6 +1,6 @@
 # make demo   verify templates/elementwise.py: on a GPU, or compiled and simulated without one
 # make test   every check that this machine can run, of the corpus a third a day
-# make references         every block, name and path of references/ and SKILL.md, JAX included, on the pinned nvidia-cutlass-dsl
+# make references         every block, name and path of references/ and SKILL.md on the pinned nvidia-cutlass-dsl
 # make references-latest  the same on its newest release, in a venv of its own; what fails has changed since the pinned one
 # make corpus the verifier against its corpus of cheating, wrong and honest kernels
 PYTHON ?= python3
@@ -28,11 +28,11 @@ test: $(INSTALLED)
 corpus: $(INSTALLED)
 	$(BIN)/python tests/corpus.py
 
-references: $(VENV)/.jax
+references: $(INSTALLED)
 	$(BIN)/python -m pytest tests/references tests/test_skill.py
 
 references-latest:
-	$(MAKE) $(LATEST)/.jax VENV=$(LATEST)
+	$(MAKE) $(LATEST)/.installed VENV=$(LATEST)
 	PIP_CONSTRAINT= $(LATEST)/bin/python -m pip install --quiet --upgrade "$$(tail -n 1 $(LATEST)/requirements.txt)"
 	$(LATEST)/bin/python -m pip list | grep -i cutlass
 	$(LATEST)/bin/python -m pytest tests/references tests/test_skill.py
@@ -50,10 +50,6 @@ $(INSTALLED): pyproject.toml scripts/kernel_harness/flavour.py
 	$(BIN)/python scripts/kernel_harness/flavour.py > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet -r $(VENV)/requirements.txt
 	$(BIN)/python scripts/kernel_harness/flavour.py --check
-	@touch $@
-
-$(VENV)/.jax: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet "jax>=0.6"
 	@touch $@
 
 clean:

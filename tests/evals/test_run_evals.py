@@ -310,6 +310,43 @@ else:
     assert "files: []" in (graded.parents[1] / "2/transcript.txt").read_text()
 
 
+def test_a_worker_that_is_lost_while_it_grades_costs_time_only(agent, tmp_path):
+    """Its script and the kernel in it end with it, another worker grades the same work, and nobody is called again."""
+    out, seen = tmp_path / "out", tmp_path / "seen"
+    kernel = f"""
+import os, pathlib, time
+seen = pathlib.Path({str(seen)!r})
+def kernel_fn(*inputs):
+    if not seen.exists():
+        pid = os.getpid()
+        while b"_elsewhere" not in pathlib.Path(f"/proc/{{pid}}/cmdline").read_bytes():
+            pid = int(pathlib.Path(f"/proc/{{pid}}/stat").read_text().rpartition(")")[2].split()[1])
+        seen.write_text(f"{{pid}} {{os.getpid()}}\\n")
+        time.sleep(600)
+    raise RuntimeError("the second grading came here")
+def reference_fn(*inputs):
+    return inputs[0]
+def get_inputs(**sizes):
+    return []
+"""
+    source = AGENT + f"pathlib.Path('kernel.py').write_text({kernel!r})"
+    arguments = "--without-skill", "--task", "write-elementwise", "--ray", "local"
+    process = start(agent(source), out, *arguments)
+    assert written(seen, patience=180), process.communicate()
+    worker, grading = map(int, seen.read_text().split())
+    os.kill(worker, signal.SIGKILL)
+    _, stderr = process.communicate(timeout=240)
+
+    assert process.returncode == 0, stderr
+    assert ended(grading)
+    graded = out / "runs/write-elementwise/without_skill/1/grading.json"
+    assert "the second grading came here" in graded.read_text()
+    assert len(calls(tmp_path)) == len((out / "calls.jsonl").read_text().splitlines()) == 1
+    before = graded.stat().st_mtime_ns
+    code, _, stderr = run(agent(), out, *arguments)
+    assert (code, graded.stat().st_mtime_ns, len(calls(tmp_path))) == (0, before, 1), stderr
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (("--agent", "x"), "{prompt_file}"),
     (("--agent", "x {prompt_file}", "--task", "no-such"), "there is no task no-such"),

@@ -6,7 +6,7 @@ The tag of a block says what must hold:
     ```python sm_100a    runs, compiled for that arch
     ```python NAME=value runs with that environment variable (the DSL reads its own when it is imported)
     ```python gpu        compiles as Python here; runs where there is a GPU
-    ```python jax        compiles as Python here; runs where JAX is installed (`make references` installs it)
+    ```python jax        compiles as Python here; runs where JAX is installed (a development dependency)
     ```python fails      must raise; the next ```text block is part of what it prints
     ```python kernel     a whole kernel file: verify_kernel.py --compile-only must pass it
     ```text              right after a python block: its exact standard output
