@@ -370,6 +370,26 @@ def test_a_size_between_that_is_refused_is_noted_with_the_reason(kernel):
     assert "kernel_fn refuses this, as it may: ValueError: a length of the cases" in run.stdout
 
 
+def test_the_reference_at_a_size_that_no_case_has_is_told(kernel):
+    run = verify(kernel("""
+        import torch
+
+        TEST_CASES = {"a": {"n": 64}, "b": {"n": 512}}
+
+        def reference_fn(x):
+            return torch.relu(x)
+
+        def kernel_fn(x):
+            return torch.clamp_min(x, 0) if len(x) in (64, 512, 1000) else reference_fn(x)
+
+        def get_inputs(n=1000):
+            return [torch.randn(n)]
+        """))
+
+    assert run.returncode == 0, run.stdout
+    assert "kernel_fn gives no result: kernel_fn calls reference_fn" in run.stdout
+
+
 ORDER = """
 import os, signal, torch
 most = 0

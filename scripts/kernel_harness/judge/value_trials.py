@@ -331,7 +331,7 @@ class ValueTrials(HostileTrials):
         output = self.judge.new_file("out")
         request = {"slot": slot, "output": str(output), "expected_nbytes": self.output_nbytes, **options}
         reply = other.call("call", self.settings.timeout, bundle=bundle.to_json(), **request)
-        self.error = str(reply.get("error", ""))
+        self.error = str(reply.get("error") or reply.get("cheat") or reply.get("problem") or "")
         if "bundle" not in reply:
             return None
         self._take_result(reply, output, "other integers or numbers")

@@ -9,13 +9,17 @@ import torch
 from .. import simulation
 from ..api import compile_errors
 from ..contract import author_traceback
+from .reference_guard import ReferenceCalled
 
 
 def answer(error: BaseException, path: Path) -> dict:
     """What a worker answers when the code of the file at ``path`` raised ``error``.
 
-    kind: "compile", "exit" (SystemExit), "unsupported" (by the simulator) or "crash".
+    kind: "compile", "exit" (SystemExit), "unsupported" (by the simulator) or "crash"; instead of all that "cheat" where
+    it called reference_fn.
     """
+    if isinstance(error, ReferenceCalled):
+        return {"cheat": "kernel_fn calls reference_fn"}
     module = type(error).__module__
     text = " ".join(str(error).split())
     compiling = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from kernel_harness import outputs, values
-from kernel_harness.observation import census, slots, tracing
+from kernel_harness.observation import census, failures, reference_guard, slots, tracing
 from kernel_harness.observation.fingerprint import Pending
 from kernel_harness.roles import candidate
 
@@ -39,6 +39,12 @@ def test_a_kernel_that_the_file_defines_is_its_own_whatever_its_name(profiled):
     found = profiled("fmha_fwd", "cublasGemm", "Memset (Device)", defined=["fmha_fwd"])
 
     assert found == {"fmha_fwd": False, "cublasGemm": True}
+
+
+def test_a_call_of_the_reference_is_no_crash_in_any_question():
+    answer = failures.answer(reference_guard.ReferenceCalled(), Path("kernel.py"))
+
+    assert answer == {"cheat": "kernel_fn calls reference_fn"}
 
 
 def test_an_import_inside_both_functions_is_no_shared_native_code(tmp_path):
