@@ -12,10 +12,17 @@ OVERLAP_LIMIT_ELEMENTS = 1 << 22   # of two results together; larger ones are no
 GAP_ELEMENTS = 1 << 26   # of a result whose distance from another is computed in one go
 
 
-def result_problem(result) -> str | None:
-    """Why the result is no plain value, or None: subclasses, attributes and lazy tensors are refused."""
+def result_problem(result) -> dict | None:
+    """None for a plain value, else why it is none, as a worker answers it: subclasses, attributes and lazy tensors are
+    refused."""
     if foreign := foreign_container(result):
-        return f"kernel_fn returns a {foreign}, not a plain tuple, list or dict: it can compute when it is read"
+        said = f"kernel_fn returns a {foreign}, not a plain tuple, list or dict: it can compute when it is read"
+        return {"problem": said, "check": "structure"}
+    said = _tensor_problem(result)
+    return {"problem": said, "check": "plain-result"} if said else None
+
+
+def _tensor_problem(result) -> str | None:
     for tensor in leaves(result, all_tensors=True):
         if type(tensor) is not torch.Tensor:
             return (f"kernel_fn returns a {type(tensor).__module__}.{type(tensor).__name__}, not a plain torch.Tensor: "

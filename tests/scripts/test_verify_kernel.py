@@ -350,6 +350,24 @@ def test_a_result_in_the_inputs_memory_repeats_bit_for_bit(kernel):
     assert "repeatable" not in run.stdout
 
 
+@pytest.mark.parametrize(("define", "returned"), [("def", "x.clamp(min=0).numpy()"), ("async def", "x.clamp(min=0)")])
+def test_a_result_of_another_kind_is_a_mistake_and_no_cheat(kernel, define, returned):
+    run = verify(kernel(f"""
+        import torch
+
+        reference_fn = torch.relu
+
+        {define} kernel_fn(x):
+            return {returned}
+
+        def get_inputs():
+            return [torch.randn(100)]
+        """))
+
+    assert run.returncode == 3, run.stdout
+    assert "FINDING structure" in run.stdout
+
+
 def test_a_size_between_that_is_refused_is_noted_with_the_reason(kernel):
     run = verify(kernel("""
         import torch

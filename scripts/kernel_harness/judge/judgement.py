@@ -192,10 +192,7 @@ class CaseJudge:
         elif "cheat" in reply:
             self.outcome.add("reference-called", reply["cheat"] + ".", self.case)
         elif "problem" in reply:
-            kind = (
-                "structure" if "returns a" in reply["problem"] and "tensor" not in reply["problem"] else "plain-result"
-            )
-            self.outcome.add(kind, reply["problem"] + ".", self.case)
+            self.outcome.add(reply["check"], reply["problem"] + ".", self.case)
         elif reply["kind"] == "exit" and reply["exit_code"] == 0:
             self.outcome.add("exit", f"kernel_fn raised SystemExit(0) ({label}).", self.case)
         else:

@@ -150,7 +150,7 @@ def call(
     except BaseException as error:
         return failures.answer(error, _file.path)
     if problem := result_problem(result):
-        return {"problem": problem}
+        return problem
     # Work that goes on behind the call's back needs a moment. Only threads do that: what a GPU was given is done.
     if python_threads or threads_now > threads:
         _sleep(SETTLE_SECONDS)
@@ -180,7 +180,7 @@ def call(
     try:
         return {"bundle": _save(entry, result, output), "facts": facts}
     except values.UnsupportedValue as error:
-        return {"problem": f"kernel_fn returns {error}"}
+        return {"problem": f"kernel_fn returns {error}", "check": "structure"}
 
 
 def _watched(arguments: list, trace: bool, count: bool, facts: dict):
@@ -237,7 +237,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
         prints = _prints(result)
         if outputs and not any(prints == old for old in seen[which]):
             if problem := result_problem(result):
-                return {"problem": problem}
+                return problem
             seen[which].append(prints)
             far = distance(result, firsts.setdefault(which, settled(result)) if not _file.mutates else result)
             if len(found) < len(outputs) - 1 or far > farthest:
@@ -324,7 +324,7 @@ def graph(
             torch.cuda.synchronize()
         return {"not_capturable": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
     if problem := result_problem(result):
-        return {"problem": problem}
+        return problem
     saved = kernels = None
     if fresh:
         entry.source = values.Mapping(values.Bundle.from_json(fresh))
