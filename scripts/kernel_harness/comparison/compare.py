@@ -22,8 +22,9 @@ The root mean square of the whole error obeys the same rule with 32 in place of 
 intermediates in the output's format: 64 becomes the two roundings of that format. What the algorithm decides (S; in
 float32 all of the bound) may then be eight times as large, for other intermediates than the reference's. Small elements
 must not hide behind the largest of their row either: few may lose all their digits where neither the reference nor
-conditioning does; what float64 rounds away of the largest input (vanishing) is none. NaN, +inf and -inf must be where
-the reference has them; integers and booleans are exact. Everything works on chunks: memory stays bounded.
+conditioning does; what float64 rounds away of the largest input (vanishing) is none. Eight-bit floats that differ must
+not nearly all lie on one side (leaning.py). NaN, +inf and -inf must be where the reference has them; integers and
+booleans are exact. Everything works on chunks: memory stays bounded.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from . import contraction, flushed
+from . import contraction, flushed, leaning
 from .diagnosis import explain_loss, explain_precision, flattened, locate, real
 from .row_scale import RowScale, ShortRowScale, are_finite
 
@@ -152,7 +153,8 @@ def compare(
     rule = (tolerance, device, conditioned) if floating else (device,)
     wrong_map = (_compare_floating if floating else _compare_exact)(outcome, result, expected, *rule)
     if outcome.passed and tolerance is None and not conditioned:
-        wrong_map = flushed.find(outcome, result, expected.native, expected.golden) or wrong_map
+        anchors = outcome, result, expected.native, expected.golden
+        wrong_map = flushed.find(*anchors) or leaning.find(*anchors) or wrong_map
     if 0 < outcome.wrong <= CODES_TIPPED * outcome.total and result.dtype.itemsize == 1:
         outcome.is_one_code = _is_one_code(result, expected.native, wrong_map)
     if outcome.wrong and explain:
