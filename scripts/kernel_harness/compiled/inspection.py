@@ -145,13 +145,20 @@ def tables(facts: list[Facts], checks: list[expect.Finding]) -> list[Table]:
           f("spill_bytes"), f("stack_bytes"), f("static_shared_bytes"), f("dynamic_shared_bytes")] for f in facts],
         [[f.kernel.arch, f.label, f.sass.mnemonics.total(), _widest(f, ("LDG", "LDGSTS")), f("load_bytes_in_flight"),
           _widest(f, ("STG",)), *(_family(f, family) for family in families)] for f in facts if f.sass],
-        [[f.kernel.arch, f.label, o.device, o.blocks, o.warps, round(100 * o.fraction), o.limited_by]
-         for f in facts for o in f.occupancies()],
+        [row for f in facts for row in _occupied(f)],
         [[c.arch, c.fact, c.rule, c.found, c.where, c.holds] for c in checks],
     ]
     columns = (resources, instructions, occupied, ["arch", "fact", "rule", "found", "where", "holds"])
     titles = ("kernel", "instructions", "occupancy", "expect")
     return [Table(title, names, row, key=title) for title, names, row in zip(titles, columns, rows, strict=True) if row]
+
+
+def _occupied(f: Facts) -> list[list]:
+    """A row for the devices on which the kernel's occupancy is the same."""
+    alike: dict[tuple, list[str]] = {}
+    for o in f.occupancies():
+        alike.setdefault((o.blocks, o.warps, round(100 * o.fraction), o.limited_by), []).append(o.device)
+    return [[f.kernel.arch, f.label, ",".join(names), *cells] for cells, names in alike.items()]
 
 
 def compare(one: Report, other: Report) -> Table:

@@ -123,7 +123,7 @@ def diagnose_issue(counted: Mapping) -> list[Diagnosis]:
     for one in counted["kernels"]:
         if (per_byte := _per_byte(one) or 0) >= MANY:
             what = f"{one['kernel']} issues more instructions than its bytes leave time for, if large cases are like it"
-            room = f"SASS has room for about {BUDGET:g}"
+            room = f"SASS has room for about {BUDGET:g}, of which few may be special functions (16 a clock and SM)"
             evidence = f"{per_byte:g} PTX instructions a byte in case {counted['case']!r}; {room}"
             found.append(Diagnosis(what, evidence, "references/elementwise.md"))
     return found

@@ -92,7 +92,7 @@ def _observe(arena: Arena, options) -> tuple[str, dict, list[dict]]:
 
 def _inspected(options, case: str, document: dict, tables: list[Table]) -> Report:
     """What the compiled code and a simulated call tell without ncu. tables: what CUPTI saw, empty without a GPU."""
-    found = _inspect(options.kernel, options.timeout)
+    found = _inspect(options.kernel, options.timeout, (options.case,) if options.case else capture.FIRST)
     if options.compare not in (None, "reference"):
         found.tables.append(inspection.compare(found, _inspect(Path(options.compare), options.timeout)))
     diagnosis = [f"{kernel['label']} ({kernel['arch']}): {one.what} ({one.evidence}); read {one.page}"
@@ -127,14 +127,14 @@ def _count(options, case: str, archs: set[str]) -> dict:
     return line_counters.collect(options.kernel, case, arch, options.timeout)
 
 
-def _inspect(file: Path, timeout_s: float) -> Report:
-    """The inspection of a file's first case, for this machine's GPU or, without one, for the file's ARCHS."""
+def _inspect(file: Path, timeout_s: float, cases=capture.FIRST) -> Report:
+    """The inspection of these cases of a file, for this machine's GPU or, without one, for the file's ARCHS."""
     gpu = environment.describe()["gpu"]
     major, minor = gpu["compute_capability"].split(".") if gpu else ("0", "")
     archs = [f"sm_{major}{minor}{'a' * (int(major) >= 9)}"] if gpu else ()
     progress = Progress()
     try:
-        return inspection.inspect(file, archs, capture.FIRST, timeout_s, None, progress.step)
+        return inspection.inspect(file, archs, cases, timeout_s, None, progress.step)
     finally:
         progress.close()
 
