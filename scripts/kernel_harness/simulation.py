@@ -79,13 +79,13 @@ def many_calls(around: Callable, function: Callable, inputs: list, mutates: froz
     """Calls of which no launch is made that has been made before: (their number, [(number, result) of those that
     launched nothing but what is new], was the last result in the memory of an earlier one?). All results are held.
     What changes its inputs has no such results: each would be of the inputs that the one before left."""
-    from .outputs import places
+    from .outputs import places, settled
 
     held, new, taken, alike, until = [], [], set(), set(), time.monotonic() + seconds
     for index in range(1, count + 1):
         with around() as device, launching(device, "familiar", inputs, mutates):
             device.left_out = 0
-            held.append(function(*inputs))
+            held.append(settled(function(*inputs)))  # views: a pool may ask whether the object itself is gone
             is_new = bool(device.launches) and not device.left_out and not mutates
         here = places(held[-1])
         if index == 2:

@@ -1,6 +1,7 @@
 """Many calls on the simulated device, of which only what is new is launched."""
 
 import contextlib
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -55,6 +56,18 @@ def test_the_memory_of_an_earlier_result():
     ring = [torch.empty(3) for _ in range(7)]
 
     assert called(lambda x: ring.append(ring.pop(0)) or ring[-1], Device())[::2] == (8, True)
+
+
+def test_the_memory_of_a_result_of_which_a_view_is_left():
+    free = [torch.empty(3), torch.empty(3)]
+
+    def kernel(x):
+        memory = free.pop(0) if free else torch.empty(3)
+        result = memory.view(3)
+        weakref.finalize(result, free.append, memory)
+        return result
+
+    assert called(kernel, Device())[::2] == (3, True)
 
 
 def test_a_constant_that_is_handed_out_each_time_is_no_memory_of_an_earlier_result():

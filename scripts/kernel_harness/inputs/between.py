@@ -17,6 +17,7 @@ from .paths import beyond
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
 SMALL = 5  # elements; from there on a size is like its neighbours
 FILTER = 8  # elements of a kernel or window, at most, that data may be shorter than
+WARP = 32  # lanes
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
 LONGER = 4  # times the largest of the cases
@@ -24,7 +25,8 @@ SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
-Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one
+LARGEST = -1
+Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one, or LARGEST
 
 
 def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[tuple[str, dict, Mapping]]:
@@ -67,7 +69,8 @@ def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
 def doubled(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
     tied, orders = _tied(cases), _orders(cases)
-    return [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
+    found = [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
+    return [*_longer_lists(cases, orders), *found]
 
 
 def long(cases: Sequence[Mapping], timed: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
@@ -130,7 +133,7 @@ def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]])
 
 def _swapped(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]]) -> list[tuple]:
     """Two sizes that are equal in some case, as queries and keys are, in a case where one is smaller."""
-    found, numbers = [], [_numbers(case) for case in cases]
+    found, numbers = [], [_compared(case) for case in cases]
     for low, high in orders:
         pairs = [(case.get(low), case.get(high)) for case in numbers]
         at = next((i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and 0 < a < b), None)
@@ -150,6 +153,24 @@ def _ordered(case: dict, tied: Mapping[tuple[int, ...], list[Place]], orders: Se
         if numbers.get(places[0], 0) > most and (smaller := [size for size in sizes if size <= most]):
             case = _with(case, places, max(smaller))
     return case
+
+
+def _longer_lists(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]]) -> list[tuple]:
+    """Lists of sizes, as lengths of sequences, whose largest is twice that of all cases and more than a warp has lanes,
+    and with it whatever is never below them, as their capacity."""
+    found = []
+    for name in cases[0] if cases else ():
+        lists = [case.get(name) for case in cases]
+        is_list = all(isinstance(v, (tuple, list)) and all(type(n) is int and n >= 0 for n in v) for v in lists)
+        if not is_list or len({len(sizes) for sizes in lists}) == 1 or max(map(max, filter(None, lists))) == 0:
+            continue
+        size = max(2 * max(map(max, filter(None, lists))) + 1, WARP + 1)
+        above = [place for low, place in orders if low == (name, LARGEST) and place[1] is None]
+        for case in cases:
+            if case[name]:
+                new = _with(case, [(name, LARGEST)], size)
+                found.append((f"{name} up to {size}", {**new, **{n: max(new[n], size) for n, _ in above}}, case))
+    return _one_of_each([row for row in found if _keeps(orders, row[1])])
 
 
 def _one_of_each(rows: Sequence[tuple[str, dict, Mapping]]) -> list[tuple[str, dict, Mapping]]:
@@ -181,7 +202,8 @@ def _named(places: Sequence[Place], size: int) -> str:
 
 
 def _told(places: Sequence[Place]) -> str:
-    return ", ".join(name if at is None else f"{name}[{at}]" for name, at in places)
+    tell = {None: "{}", LARGEST: "max({})"}
+    return ", ".join(tell.get(at, f"{{}}[{at}]").format(name) for name, at in places)
 
 
 def _lies_between(size: int, sizes: set[int]) -> bool:
@@ -281,7 +303,7 @@ def _compared(case: Mapping) -> dict[Place, int]:
     """The numbers of a case that may be ordered among one another: also the largest of each sequence."""
     sequences = {name: value for name, value in case.items() if isinstance(value, (tuple, list)) and value}
     found = {p: n for p, n in _numbers(case).items() if p[1] is None or len(case[p[0]]) <= MANY}
-    return found | {(name, -1): max(v) for name, v in sequences.items() if all(type(n) is int for n in v)}
+    return found | {(name, LARGEST): max(v) for name, v in sequences.items() if all(type(n) is int for n in v)}
 
 
 def _numbers(case: Mapping) -> dict[Place, int]:
@@ -297,5 +319,7 @@ def _numbers(case: Mapping) -> dict[Place, int]:
 def _with(case: Mapping, places: Sequence[Place], size: int) -> dict:
     new = dict(case)
     for name, at in places:
+        if at == LARGEST and new[name]:
+            at = new[name].index(max(new[name]))
         new[name] = size if at is None else type(new[name])(size if i == at else n for i, n in enumerate(new[name]))
     return new

@@ -12,6 +12,7 @@ from .variations import DATA, cast, places, wide_parts
 
 LONG = 4096  # elements along a dimension
 VAST, BALANCE, TINY = 131072, 4096, 2.0**-30  # times; powers of two
+MASKED, MASKED_HALF = -(2.0**30), -(2.0**15)
 STRETCHES = 64  # of memory
 UNEVEN = "values of other sizes from one stretch of memory to the next"
 LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
@@ -155,6 +156,15 @@ def throughout(pick: Callable[[torch.Tensor], torch.Tensor]):
         return pick(x).expand(x.shape).clone()
 
     return change
+
+
+def masked(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A quarter of the values of either sign are -1e9 (-32768 in float16), as scores are that a mask leaves out; the
+    largest of each row stays."""
+    if x.dtype.itemsize < 2 or x.numel() < DATA or not x.dim() or not float(x.min()) < 0 < float(x.max()):
+        return None
+    chosen = torch.rand(x.shape, generator=generator, device=x.device) < 0.25
+    return x.masked_fill(chosen & (x < x.amax(-1, keepdim=True)), MASKED_HALF if x.dtype is torch.float16 else MASKED)
 
 
 def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

@@ -1,4 +1,4 @@
-"""What reference_fn says in so many words: which numbers it sets apart, and whether it adds up what has one index
+"""What reference_fn says in so many words: which numbers it sets apart, and whether an index may come twice
 (standard library only)."""
 
 from __future__ import annotations
@@ -6,16 +6,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+ADDING = ("index_add", "scatter_add", "bincount")
+
 
 def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
 
 
-def adds_up(tree: ast.Module) -> bool:
-    """Does reference_fn add up what has the same index, so that an index that comes twice has a meaning?"""
+def takes_repeats(tree: ast.Module) -> bool:
+    """Does reference_fn add up what has the same index, or mark it, so that an index that comes twice has a meaning?"""
     calls = [node for node in ast.walk(reference_of(tree) or ast.Module([], [])) if isinstance(node, ast.Call)]
-    names = {call.func.attr.rstrip("_") for call in calls if isinstance(call.func, ast.Attribute)}
-    return not names.isdisjoint(("index_add", "scatter_add", "bincount"))
+    named = [(call.func.attr.rstrip("_"), call) for call in calls if isinstance(call.func, ast.Attribute)]
+    return any(name in ADDING or (name in ("scatter", "index_fill") and _is_constant(call)) for name, call in named)
+
+
+def _is_constant(call: ast.Call) -> bool:
+    given = [*call.args[-1:], *(keyword.value for keyword in call.keywords if keyword.arg == "value")]
+    return any(isinstance(node, ast.Constant) for node in given)
 
 
 def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:

@@ -9,6 +9,7 @@ from ..comparison.structure import floats, rms, tensors
 from ..inputs import hostile
 
 KEPT = 2.0**-8  # of the size of answers, or more, where tiny inputs have meaning of their own, as a direction
+LARGER = 4  # times
 NEARLY = 2.0**-6  # relative error of the root mean square; bfloat16 operands make 2^-9
 
 
@@ -43,6 +44,18 @@ def are_as_before(expected: dict, base: dict, within: float) -> bool:
         now.shape == before.shape and float((now - before).norm()) <= within * float(before.norm())
         for now, before in pairs
     )
+
+
+def are_no_larger(expected: dict, base: dict) -> bool:
+    """Is no answer far beyond those on the first inputs? Of a softmax or a choice, which leave out what is masked."""
+    now, before = (floats(kind["golden"] or kind["native"]) for kind in (expected, base))
+    pairs = zip(now, before, strict=True)
+    return len(now) == len(before) and all(_largest(new) <= LARGER * _largest(old) for new, old in pairs)
+
+
+def _largest(x) -> float:
+    """Of a tensor's finite numbers."""
+    return float(x.masked_fill(~x.isfinite(), 0).abs().max()) if x.numel() else 0.0
 
 
 def are_mostly_finite(expected: dict, base: dict) -> bool:

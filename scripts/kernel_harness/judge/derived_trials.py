@@ -11,7 +11,7 @@ from functools import partial
 
 from .. import values
 from ..comparison.structure import finite
-from ..contract import ContractError
+from ..contract import ContractError, read_source
 from ..inputs import layouts
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
@@ -58,7 +58,10 @@ def run(judge) -> None:
         "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
     }
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
-    integers = judge.ask_oracle("with_integers", cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
+    largest = [names[0] for names in (*further["sizes-timed"], *further["sizes-beyond"])]  # where sums are longest
+    asked = partial(judge.ask_oracle, "with_integers")
+    integers = asked(cases=largest, limit=LONG_BYTES)["cases"][:MOST_LONG]
+    integers += asked(cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
     jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
     jobs += [partial(_judge_first, judge, names, check) for check, groups in further.items() for names in groups]
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
@@ -77,10 +80,12 @@ def run(judge) -> None:
 
 
 def _affordable(judge) -> int:
-    """Bytes of inputs of a case that is long in one size: what is simulated in LONG_SECONDS, by the largest case. None
-    on a GPU, which runs BENCH_CASES themselves."""
+    """Bytes of inputs of a case that is long in one size: in the simulator what LONG_SECONDS are enough for, by the
+    largest case. None in Triton's interpreter, which is slower still."""
     size, seconds = judge.outcome.facts.get("pace", (0, 0.0))
-    return min(LONG_BYTES, int(size * LONG_SECONDS / max(seconds, 1e-3))) if judge.settings.simulate else 0
+    if judge.settings.simulate:
+        return min(LONG_BYTES, int(size * LONG_SECONDS / max(seconds, 1e-3)))
+    return 0 if judge.interprets and "triton" in read_source(judge.settings.kernel)[0] else LONG_BYTES
 
 
 def _add_cases(judge, question: str, **arguments) -> dict:

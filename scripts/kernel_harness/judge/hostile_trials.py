@@ -59,6 +59,8 @@ class HostileTrials(RuleBreakers):
             self._hostile_trial(first, label, hostile.long_tails, decisive=True, only={index})
             label = f"all rows of input {index} as the first"
             self._hostile_trial(first, label, alike.rows, decisive=True, only={index}, roughly=True)
+            label, counts = f"a quarter of input {index} masked by -1e9", partial(answers.are_no_larger, base=self.base)
+            self._hostile_trial(first, label, hostile.masked, decisive=True, only={index}, counts=counts)
             label = f"input {index} zeros throughout"
             self._hostile_trial(first, label, hostile.zeros, decisive=True, only={index})
             label = f"one of input {index} far above the others: the first of each row, the last of a vector"

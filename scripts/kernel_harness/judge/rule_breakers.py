@@ -147,7 +147,7 @@ class RuleBreakers(FileChecks):
         whole = {i: t for i, t in tensors.items() if t.dtype in (torch.int32, torch.int64) and t.dim()}
         sizes = sorted({size for t in tensors.values() for size in t.shape})
         counts = [node["value"] for node in first.tree["items"] if node["kind"] == "int"]
-        adds_up = reference_source.adds_up(read_source(self.settings.reference or self.settings.kernel)[1])
+        takes_repeats = reference_source.takes_repeats(read_source(self.settings.reference or self.settings.kernel)[1])
         found = []
 
         def add(change, what: str, index: int, kinds: str = "index", **says) -> None:
@@ -166,8 +166,9 @@ class RuleBreakers(FileChecks):
             add(integers.shorter, "integers of at most a third of the smallest", index, decides=True)
             if integers.lacks_zero(x):
                 add(integers.put_one(0), "a zero, which get_inputs does not make,", index, decides=True, partly=True)
-            if adds_up:
-                add(integers.repeated, "indices that come twice, which the reference adds up,", index, decides=True)
+            add(integers.swapped, "neighbours that change places", index, decides=True)
+            if takes_repeats:
+                add(integers.repeated, "indices that come twice, as the reference takes them,", index, decides=True)
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
                 add(integers.cut_elsewhere, "other offsets between the first and the last", index)
                 for _ in range(EMPTYINGS):

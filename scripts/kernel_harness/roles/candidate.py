@@ -381,7 +381,7 @@ def _remember(name: str, result, prints: list) -> str | None:
     """Keep a result for recheck(); its name, by which the judge asks for it, None for one that is not kept."""
     size = sum(t.numel() * t.element_size() for t in leaves(result))
     if size <= HISTORY_BYTES // 8 and not _file.mutates:  # an in-place result changes with its input, by declaration
-        _history.append((name, result, prints))
+        _history.append((name, settled(result), prints))  # as views, which outlive the object that was returned
         del _history[:-HISTORY_RESULTS]
         return name
     return None

@@ -200,3 +200,20 @@ def test_a_size_of_the_timed_cases_beside_small_others():
     assert [k["n"] for what, k in found if what.startswith("n") and k["m"] == 1] == [10_000, 5000, 2500, 1250]
     assert not any(0 in keywords.values() for _, keywords in found)
     assert long(cases, [{"m": 12, "n": 1200}]) == [], "not far above them"
+
+
+def test_a_list_of_lengths_gets_one_that_no_warp_holds_with_its_capacity():
+    cases = [{"lengths": (3, 0, 7), "width": 7, "agree": 0.8}, {"lengths": (8, 11, 4, 1), "width": 12, "agree": 1.0}]
+
+    assert [row[:2] for row in doubled(cases)[:2]] == [
+        ("lengths up to 33", {"lengths": (3, 0, 33), "width": 33, "agree": 0.8}),
+        ("lengths up to 33, agree=1.0", {"lengths": (8, 33, 4, 1), "width": 33, "agree": 1.0})]  # fmt: skip
+    assert not any("up to" in what for what, *_ in doubled([{"lengths": (3, 4)}, {"lengths": (9, 1)}])), "a shape"
+
+
+def test_the_largest_of_a_list_may_be_above_what_it_is_never_above():
+    cases = [{"lengths": (1, 3), "window": 16}, {"lengths": (9, 2, 16), "window": 16}]
+
+    changed, new, _ = unlike(cases)[0]
+
+    assert (changed, new) == ("max(lengths)=16, window=3", {"lengths": (1, 16), "window": 3})

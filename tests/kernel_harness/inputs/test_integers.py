@@ -285,3 +285,29 @@ def test_words_of_bits_fill_their_type_from_end_to_end():
     assert not integers.are_bits(DATA)
     assert not integers.are_bits(words.abs())
     assert integers.throughout(-1)(words, TORCH).unique().tolist() == [-1]
+
+
+def test_indices_of_which_none_comes_twice_in_its_row_repeat_within_it():
+    rows = torch.stack([torch.randperm(50, generator=TORCH)[:20] for _ in range(4)])
+    rows[::2, 15:] = -1
+    found = integers.repeated(rows, TORCH)
+
+    assert (found != rows).any(1).all()
+    assert torch.equal(found == -1, rows == -1)
+    assert all(set(new.tolist()) <= set(old.tolist()) for new, old in zip(found, rows, strict=True))
+    assert integers.repeated(torch.cat([rows, rows[:, :1].clamp(min=0)], 1), TORCH) is None
+
+
+def test_the_middle_two_of_a_run_of_four_change_places():
+    table = torch.tensor([[8, 9, 10, 11, 3, 2, 1, 0, 4, 6, 5, 7, 12]])
+
+    assert integers.swapped(table, TORCH).tolist() == [[8, 10, 9, 11, 3, 1, 2, 0, 4, 6, 5, 7, 12]]
+    assert integers.swapped(torch.arange(12).view(2, 6), TORCH) is None, "all rows are in order"
+
+
+def test_the_last_digits_of_a_single_sum_are_a_slip():
+    large = torch.tensor([218_756_777])
+
+    assert integers.is_slip(large - 9, large)
+    assert not integers.is_slip(large // 2, large)
+    assert not integers.is_slip(large, large)

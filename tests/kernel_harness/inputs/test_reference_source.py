@@ -46,8 +46,11 @@ def reference_fn(x, tokens, slots, padding):
         ("out.index_add_(0, index, x)", True),
         ("torch.scatter_add(out, 0, index, x)", True),
         ("out.index_copy_(0, index, x)", False),
+        ("out.scatter_(1, index, True)", True),
+        ("out.scatter_(1, index, value=0.0)", True),
+        ("out.scatter_(1, index, x)", False),
     ],
 )
-def test_the_reference_says_whether_it_adds_up(line, expected):
-    assert reference_source.adds_up(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
-    assert not reference_source.adds_up(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
+def test_the_reference_says_whether_an_index_may_come_twice(line, expected):
+    assert reference_source.takes_repeats(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
+    assert not reference_source.takes_repeats(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))

@@ -31,3 +31,17 @@ def test_answers_that_shrink_as_those_of_a_product_do(answer):
     assert not answers.shrink_alike(answer(masked * hostile.TINY), answer(masked))
     assert not answers.keep_size(product, base)
     assert answers.keep_size(answer(torch.softmax(small[0], 1)), answer(torch.softmax(x, 1)))
+
+
+def test_what_is_masked_leaves_the_answers_of_a_softmax_and_not_those_of_a_sum(answer):
+    x = torch.randn(9, 64)
+    low = hostile.masked(x, torch.Generator().manual_seed(0))
+
+    assert 0.1 < float((low == hostile.MASKED).float().mean()) < 0.4
+    assert torch.equal(low.amax(1), x.amax(1))
+    assert answers.are_no_larger(answer(low.softmax(1)), answer(x.softmax(1)))
+    assert not answers.are_no_larger(answer(low.sum(1)), answer(x.sum(1)))
+    chosen = torch.where(low < 1, -torch.inf, low)
+    assert answers.are_no_larger(answer(chosen), answer(x)), "by the numbers that are finite"
+    assert hostile.masked(x.abs(), torch.Generator()) is None
+    assert float(hostile.masked(x.half(), torch.Generator()).min()) == hostile.MASKED_HALF

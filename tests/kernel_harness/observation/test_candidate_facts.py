@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import math
 import types
+import weakref
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,19 @@ def test_a_call_of_the_reference_is_no_crash_in_any_question():
     answer = failures.answer(reference_guard.ReferenceCalled(), Path("kernel.py"))
 
     assert answer == {"cheat": "kernel_fn calls reference_fn"}
+
+
+def test_a_result_is_remembered_by_a_view_that_outlives_it(monkeypatch):
+    monkeypatch.setattr(candidate, "_file", types.SimpleNamespace(mutates=frozenset()))
+    monkeypatch.setattr(candidate, "_history", [])
+    result, gone = torch.ones(3), []
+    weakref.finalize(result, gone.append, True)
+
+    candidate._remember("call 1", result, [])
+    del result
+
+    assert gone
+    assert candidate._history[0][1].tolist() == [1.0] * 3
 
 
 def test_an_import_inside_both_functions_is_no_shared_native_code(tmp_path):
