@@ -18,6 +18,7 @@ from ..values import Bundle
 from .structured import FEW, is_structured
 
 GPU_BYTES = 4 * 2**20  # inputs larger than this are varied on the GPU where there is one
+RUN = 16  # elements: a vector of what is read together
 DATA = 64  # elements; fewer are parameters
 PART_ELEMENTS = 1 << 26  # a float64 copy of one part is 512 MiB; inputs of gigabytes are varied part by part
 RAW = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -156,12 +157,18 @@ def swap_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return flat.view(x.shape)
 
 
-def shrink_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """One finite element loses a quarter."""
-    flat = x.reshape(-1).clone()
-    places = _distinct_places(x, 64, generator)[:1]
-    flat[places] = (flat[places].to(torch.float64) * 0.75).to(x.dtype)
-    return flat.view(x.shape)
+def shrink_one(number: int):
+    """A change of one finite element, which loses a quarter. ``number`` places it in each run of RUN elements in turn:
+    what looks at a part of each leaves one out."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        flat = x.reshape(-1).clone()
+        places = _distinct_places(x, 256, generator)
+        places = torch.cat([places[places % RUN == number % RUN], places])[:1]
+        flat[places] = (flat[places].to(torch.float64) * 0.75).to(x.dtype)
+        return flat.view(x.shape)
+
+    return change
 
 
 def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

@@ -154,7 +154,8 @@ class ValueTrials(HostileTrials):
         label, work, unmoved = "one element changed in the same memory", self._working_copy(first), 0
         before = digest(self._call(label, work, "b", poison="large"))
         for number in range(SINGLES_ON_GPU if self.on_gpu else SINGLES):
-            new, moved = self._varied(first, variations.shrink_one, {floating[number % len(floating)]})
+            turn, which = divmod(number, len(floating))
+            new, moved = self._varied(first, variations.shrink_one(turn), {floating[which]})
             variations.rewrite(work, new)
             reply = self._call(label, work, "b", refresh="bumped", poison="large", may_fail=True)
             if "bundle" not in reply or unmoved == MOST_UNMOVED:

@@ -312,10 +312,11 @@ def test_what_ascends_gets_no_marks():
 def test_one_element_shrinks():
     x = torch.randn(8, 9, generator=TORCH)
 
-    new = variations.shrink_one(x, TORCH)
+    changed = [variations.shrink_one(number)(x, TORCH) for number in range(2 * variations.RUN)]
 
-    assert int((new != x).sum()) == 1
-    assert float((new / x).min()) == pytest.approx(0.75)
+    assert all(int((new != x).sum()) == 1 and float((new / x).min()) == pytest.approx(0.75) for new in changed)
+    assert {int((new != x).flatten().nonzero()) % variations.RUN for new in changed} == set(range(variations.RUN))
+    assert int((variations.shrink_one(9)(x[0, :3], TORCH) != x[0, :3]).sum()) == 1
 
 
 def test_a_row_alone_becomes_zeros_unless_it_is_positive():
