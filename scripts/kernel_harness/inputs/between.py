@@ -29,15 +29,18 @@ LARGEST = -1
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one, or LARGEST
 
 
-def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[tuple[str, dict, Mapping]]:
+def between(
+    cases: Sequence[Mapping], constants: Collection[int] = (), timed: Sequence[Mapping] = ()
+) -> list[tuple[str, dict, Mapping]]:
     """[(what is changed, as ``n=63``, the keywords of a further case, the case of ``cases`` it was made from)], all
     with one size changed; none where the cases show no sizes between which others lie. First one below the largest of
     each, then those that the file's ``constants`` separate from the cases' (paths.py), sizes of one case beside those
     of the first, one in the middle of the widest gap, then those that make two sizes equal that no case has equal, then
     one that whole blocks fill where no size of the cases' is such, one that is one more, and the one after the
     smallest, last equal ones beside what else the cases say. Where sizes have nothing in common a single one (a token,
-    a row) lies between them, too, also below what is small itself, as the width of a kernel."""
-    tied, orders, further = _tied(cases), _orders(cases), []
+    a row) lies between them, too, also below what is small itself, as the width of a kernel. timed: cases of which
+    nothing is made, but that may show that no order holds between two sizes."""
+    tied, orders, further = _tied(cases), _orders(cases, timed), []
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
@@ -55,20 +58,20 @@ def between(cases: Sequence[Mapping], constants: Collection[int] = ()) -> list[t
     return [*kept[:1], *ones, *kept[1:]]
 
 
-def unlike(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+def unlike(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
     """The same of sizes that lack what all of the cases' have in common: two that are equal in some case the other way
     round, where one is never above the other; one less than the largest, where these have a divisor or are powers of
     two; and sizes of one case beside those of the first where that breaks an order. A kernel may rely on any of it; its
     author should know that it does."""
-    tied, orders = _tied(cases), _orders(cases)
+    tied, orders = _tied(cases), _orders(cases, timed)
     found = _swapped(cases, orders)[:1]
     found += [row for row in _resized(cases, tied, _indivisible_size) if _keeps(orders, row[1])]
     return found + [row for row in _crossed(cases, tied) if not _keeps(orders, row[1])]
 
 
-def doubled(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
+def doubled(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
     """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
-    tied, orders = _tied(cases), _orders(cases)
+    tied, orders = _tied(cases), _orders(cases, timed)
     found = [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
     return [*_longer_lists(cases, orders), *found]
 
@@ -76,7 +79,7 @@ def doubled(cases: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
 def long(cases: Sequence[Mapping], timed: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """The same of sizes of ``timed`` cases that are far above those of all cases, alone beside small others, and their
     halves, the largest first: a loop that is long there is long in no case."""
-    tied, orders, found = _tied(cases), _orders(cases), []
+    tied, orders, found = _tied(cases), _orders(cases, timed), []
     small = sorted((case for case in cases if 0 not in _numbers(case).values()), key=volume)[:SMALLEST]
     for sizes, places in tied.items():
         most, step = LONGER * max(sizes), math.gcd(*sizes)
@@ -282,11 +285,16 @@ def _one(sizes: set[int]) -> int | None:
     return 1 if len(sizes) > 1 and min(sizes) > 1 and math.gcd(*sizes) == 1 else None
 
 
-def _orders(cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:
-    """The pairs of numbers of which the first is above the second in no case."""
-    sizes = [_compared(case) for case in cases]
+def _orders(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[Place, Place]]:
+    """The pairs of numbers that all cases have and of which the first is above the second in none, nor in ``timed``."""
+    sizes, further = ([_compared(case) for case in group] for group in (cases, timed))
     shared = [place for place in sizes[0] if all(place in case for case in sizes)] if sizes else []
-    return [pair for pair in permutations(shared, 2) if all(case[pair[0]] <= case[pair[1]] for case in sizes)]
+    return [
+        (low, high)
+        for low, high in permutations(shared, 2)
+        if all(case[low] <= case[high] for case in sizes)
+        and all(case[low] <= case[high] for case in further if low in case and high in case)
+    ]
 
 
 def _telling(orders: Sequence[tuple[Place, Place]], cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:

@@ -78,9 +78,10 @@ def add_between(file: KernelFile, limit: int, without: Collection[str] = (), lon
     have in common under "unlike", of twice the largest under "doubled", of BENCH_CASES beside small ones
     under "long", of at most ``long_limit`` bytes. Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
-    groups = between(given, constants(read_source(file.path)[1]))
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
-    found = {"unlike": unlike(given), "groups": groups, "doubled": doubled(given), "long": long(given, timed)}
+    groups = between(given, constants(read_source(file.path)[1]), timed)
+    found = {"unlike": unlike(given, timed), "groups": groups, "doubled": doubled(given, timed)}
+    found["long"] = long(given, timed)
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
     return {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
 

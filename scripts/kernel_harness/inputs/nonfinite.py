@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from .variations import is_sorted, places
+from .variations import DATA, is_sorted, places
 
 SELDOM = 0.3  # share of the elements; what is more frequent meets in any draw
 FEWEST = 8  # elements
@@ -21,6 +21,16 @@ def specials(
     for value in marks:
         wide[places(x, generator, rarity)] = value
     return _narrowed(wide.view(x.shape), x.dtype)
+
+
+def last_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The last row of a matrix (or batch of them) is NaN: what reads beyond its own row, if only to multiply by zero,
+    carries it on. Of one dimension a transform that mixes all of it is as honest as any, and is left alone."""
+    if x.dim() < 2 or len(x) < 3 or x.numel() < DATA or x.dtype.itemsize < 2 or is_sorted(x):
+        return None
+    new = x.clone()
+    new[-1] = math.nan
+    return new
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

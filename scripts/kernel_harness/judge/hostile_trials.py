@@ -97,7 +97,8 @@ class HostileTrials(RuleBreakers):
         self._marked(first, nonfinite.denser, marks)
         marks = "rows that hold nothing but the NaN or infinity that get_inputs puts at places"
         self._marked(first, nonfinite.blank_rows, marks)
-        self._large_beside(first)
+        self._beside(first, enlarged.first_rows, f"the first rows of input {{}} {enlarged.TIMES} times as large")
+        self._beside(first, nonfinite.last_row, "NaN in the last row of input {}")
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
             self._ties(first, ties.dyadic)
@@ -277,14 +278,14 @@ class HostileTrials(RuleBreakers):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("other-values", seen, self.case)
 
-    def _large_beside(self, first: Bundle) -> None:
-        """The first rows of an input far larger than all others: results that do not depend on them must stay right."""
+    def _beside(self, first: Bundle, change, what: str) -> None:
+        """Some rows of an input far larger than all others, or NaN: results that do not depend on them must stay."""
         for index in range(len(first.tree["items"])):
-            new, moved = self._varied(first, enlarged.first_rows, {index})
+            new, moved = self._varied(first, change, {index})
             if not moved or self.case_failed():
                 continue
             try:
-                native = self._reference(new, "large beside", golden=False)["native"]
+                native = self._reference(new, "beside", golden=False)["native"]
             except ContractError:
                 continue
             if not matching(native, self.base["native"]):
@@ -292,7 +293,7 @@ class HostileTrials(RuleBreakers):
             pairs = zip(tensors(self.base["native"]), tensors(native), strict=True)
             if not any(bool(same_rows(before, now).any()) for before, now in pairs):
                 continue
-            label = f"the first rows of input {index} {enlarged.TIMES} times as large"
+            label = what.format(index)
             reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
             if "bundle" not in reply or not self._has_structure(reply, self.base):
                 continue

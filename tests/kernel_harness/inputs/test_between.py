@@ -217,3 +217,11 @@ def test_the_largest_of_a_list_may_be_above_what_it_is_never_above():
     changed, new, _ = unlike(cases)[0]
 
     assert (changed, new) == ("max(lengths)=16, window=3", {"lengths": (1, 16), "window": 3})
+
+
+def test_a_timed_case_shows_that_an_order_is_chance():
+    cases, timed = [{"tokens": 24, "dim": 64}, {"tokens": 1, "dim": 2}], [{"tokens": 4096, "dim": 128}]
+
+    assert ("tokens of BENCH_CASES, halved", {"tokens": 4096, "dim": 2}) in [row[:2] for row in long(cases, timed)]
+    assert not any(row[1]["tokens"] > row[1]["dim"] for row in doubled(cases))
+    assert any(row[1]["tokens"] > row[1]["dim"] for row in doubled(cases, timed))
