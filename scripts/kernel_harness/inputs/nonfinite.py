@@ -23,14 +23,18 @@ def specials(
     return _narrowed(wide.view(x.shape), x.dtype)
 
 
-def last_row(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """The last row of a matrix (or batch of them) is NaN: what reads beyond its own row, if only to multiply by zero,
-    carries it on. Of one dimension a transform that mixes all of it is as honest as any, and is left alone."""
-    if x.dim() < 2 or len(x) < 3 or x.numel() < DATA or x.dtype.itemsize < 2 or is_sorted(x):
-        return None
-    new = x.clone()
-    new[-1] = math.nan
-    return new
+def row(at: int):
+    """A change of one row of a matrix (or batch of them) to NaN: what reads beyond its own row, if only to multiply by
+    zero, carries it on. Of one dimension a transform that mixes all of it is as honest as any, and is left alone."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.dim() < 2 or len(x) < 3 or x.numel() < DATA or x.dtype.itemsize < 2 or is_sorted(x):
+            return None
+        new = x.clone()
+        new[at] = math.nan
+        return new
+
+    return change
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

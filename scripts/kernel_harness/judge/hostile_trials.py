@@ -98,7 +98,7 @@ class HostileTrials(RuleBreakers):
         marks = "rows that hold nothing but the NaN or infinity that get_inputs puts at places"
         self._marked(first, nonfinite.blank_rows, marks)
         self._beside(first, enlarged.first_rows, f"the first rows of input {{}} {enlarged.TIMES} times as large")
-        self._beside(first, nonfinite.last_row, "NaN in the last row of input {}")
+        self._beside(first, nonfinite.row(-1), "NaN in the last row of input {}", nonfinite.row(0))
         self.conditioned = False
         for _ in range(TIE_DRAWS if self.thorough else 1):  # few elements lie on a tie
             self._ties(first, ties.dyadic)
@@ -278,8 +278,10 @@ class HostileTrials(RuleBreakers):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("other-values", seen, self.case)
 
-    def _beside(self, first: Bundle, change, what: str) -> None:
-        """Some rows of an input far larger than all others, or NaN: results that do not depend on them must stay."""
+    def _beside(self, first: Bundle, change, what: str, other=None) -> None:
+        """Some rows of an input far larger than all others, or NaN: results that do not depend on them must stay.
+        other: a change that must reach as many results: where the first row reaches more than the last, as in time,
+        a product with zeros in place of what comes later is as honest as any."""
         for index in range(len(first.tree["items"])):
             new, moved = self._varied(first, change, {index})
             if not moved or self.case_failed():
@@ -290,8 +292,8 @@ class HostileTrials(RuleBreakers):
                 continue
             if not matching(native, self.base["native"]):
                 continue
-            pairs = zip(tensors(self.base["native"]), tensors(native), strict=True)
-            if not any(bool(same_rows(before, now).any()) for before, now in pairs):
+            reached = self._reached(native)
+            if reached is None or (other and reached != self._reached_by(first, other, index)):
                 continue
             label = what.format(index)
             reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
@@ -301,6 +303,18 @@ class HostileTrials(RuleBreakers):
             if failed:
                 seen = f"With {label} results that do not depend on them are wrong: {diagnosis.numbers(failed[0])}."
                 self.outcome.add("other-values", seen, self.case)
+
+    def _reached(self, native) -> int | None:
+        """How many elements lie in rows of results that are not the first ones'; None where no row is."""
+        pairs = zip(tensors(self.base["native"]), tensors(native), strict=True)
+        same = [same_rows(before, now) for before, now in pairs]
+        return sum(int((~rows).sum()) for rows in same) if any(bool(rows.any()) for rows in same) else None
+
+    def _reached_by(self, first: Bundle, change, index: int) -> int | None:
+        with suppress(ContractError):
+            native = self._reference(self._varied(first, change, {index})[0], "beside", golden=False)["native"]
+            return self._reached(native) if matching(native, self.base["native"]) else None
+        return None
 
     def _ties(self, first: Bundle, change) -> None:
         """Values on which the reference rounds nowhere but where it means to: a tie is one for every kernel."""

@@ -467,9 +467,9 @@ def test_one_key_has_nearly_all_the_weight_and_the_others_a_share_that_shows(que
 
 def test_the_last_row_alone_becomes_nan():
     x = torch.randn(5, 3, 8, generator=TORCH)
-    new = nonfinite.last_row(x, TORCH)
+    new = nonfinite.row(-1)(x, TORCH)
 
     assert torch.equal(new[:-1], x[:-1])
     assert bool(new[-1].isnan().all())
-    assert nonfinite.last_row(x[:2], TORCH) is None
-    assert nonfinite.last_row(torch.arange(128.0).view(16, 8), TORCH) is None, "what ascends has an order"
+    assert nonfinite.row(-1)(x[:2], TORCH) is None
+    assert nonfinite.row(-1)(torch.arange(128.0).view(16, 8), TORCH) is None, "what ascends has an order"
