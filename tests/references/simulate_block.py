@@ -181,6 +181,17 @@ def argmax(block):
     return out, (x == x.amax(-1, keepdim=True)).int().argmax(-1)
 
 
+def argmax_of_several(block):
+    import torch
+
+    x = torch.randn(9, 256).mul(2).round()  # with ties, some of them of both zeros
+    x[3], x[4, 77], x[5, 130:] = -x[3].abs(), torch.nan, torch.nan
+    best = torch.full((9,), -(2**63), dtype=torch.int64)
+    compile_for_torch(block, *block.fakes)(x, best)
+    largest = torch.where(x.isnan().any(1, keepdim=True), x.isnan(), x == x.amax(-1, keepdim=True))
+    return block.LOW - (best & block.LOW), largest.int().argmax(-1)
+
+
 def rotary(block):
     import torch
 
@@ -289,6 +300,7 @@ RUNS = {
     ("reduction", "quantize_kernel", "sm_90a"): quantize,
     ("fused-norm", "fused_kernel", "sm_90a"): fused_norm,
     ("recipes", "argmax_kernel", "sm_90a"): argmax,
+    ("recipes", "atomic_max(mBest", "sm_90a"): argmax_of_several,
     ("recipes", "rope_kernel", "sm_90a"): rotary,
     ("recipes", "depthwise_kernel", "sm_90a"): depthwise,
     ("conv1d", "causal_kernel", "sm_90a"): causal,

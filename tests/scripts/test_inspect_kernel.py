@@ -45,6 +45,15 @@ def test_bad_arguments_get_one_sentence_without_any_package(arguments, code, say
 
 
 @pytest.mark.compile
+def test_devices_of_one_occupancy_are_a_row():
+    done = run(FILES / "plain_cute.py", "--arch", "sm_80", "sm_90a", "--format", "plain")
+    rows = [line for line in done.stdout.splitlines() if line.startswith("OCCUPANCY")]
+
+    assert [row.partition("device=")[2].split()[0] for row in rows if "sm_90a" in row] == ["H100,H200"]
+    assert len([row for row in rows if "sm_80" in row]) == 2, "A100 and RTX 4090 hold other numbers of warps"
+
+
+@pytest.mark.compile
 def test_facts_as_json_and_the_sources_kept(tmp_path):
     done = run(FILES / "plain_cute.py", "--arch", "sm_80", "sm_120a", "--format", "json", "--source", tmp_path / "out")
     document = json.loads(done.stdout)

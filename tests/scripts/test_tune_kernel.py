@@ -118,6 +118,7 @@ def test_without_a_gpu_the_profile_is_what_the_code_tells(tmp_path):
     assert finished.returncode == 6
     assert document["case"] == "77x129"  # of TEST_CASES
     assert document["kernels"][0]["registers"] > 0
+    assert all("77x129" in kernel["cases"] for kernel in document["kernels"]), "the case that was asked for"
     assert document["verdict"] == "NO GPU"
 
 

@@ -165,9 +165,10 @@ def _longer_lists(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]
     for name in cases[0] if cases else ():
         lists = [case.get(name) for case in cases]
         is_list = all(isinstance(v, (tuple, list)) and all(type(n) is int and n >= 0 for n in v) for v in lists)
-        if not is_list or len({len(sizes) for sizes in lists}) == 1 or max(map(max, filter(None, lists))) == 0:
+        most = max((max(sizes) for sizes in lists if sizes), default=0) if is_list else 0
+        if not most or len({len(sizes) for sizes in lists}) == 1:
             continue
-        size = max(2 * max(map(max, filter(None, lists))) + 1, WARP + 1)
+        size = max(2 * most, WARP) + 1
         above = [place for low, place in orders if low == (name, LARGEST) and place[1] is None]
         for case in cases:
             if case[name]:
