@@ -29,7 +29,7 @@ SHOWN = {  # the rows of the README; where a peer won, too
     "examples/gemm_fp8_block_scaled.py": ("4096x7168x2048",),
     "templates/mla_decode.py": ("128x8192", "64x16384 s_q=2", "1x32768", "128x4096 heads=16"),
     "examples/layernorm.py": ("8192x8192", "65536x512"),
-    "examples/flash_attention_sm90.py": ("8K causal", "32K", "8x2K causal"),
+    "examples/flash_attention_sm90.py": ("8K", "32K", "16K causal", "16K causal, dim=64", "8K, dim=64"),
     "examples/gemm_grouped.py": ("4096 tokens, 8 experts 7168x2048",),
 }
 

@@ -34,14 +34,66 @@ SMALL = {FLASH: {"len_q": 8, "len_k": 8, "heads": 4, "heads_kv": 2, "dim": 64},
          MLA: {"lengths": (8, 3), "heads": 4}}  # fmt: skip
 
 
-@pytest.mark.parametrize("example", [FLASH, DECODE, MLA])
-def test_ptxas_neither_spills_nor_serialises_it(example):
+@pytest.mark.parametrize(("example", "case"), [
+    (FLASH, "default"), (FLASH, "16K causal, dim=64"), (DECODE, "default"), (MLA, "default")])
+def test_ptxas_neither_spills_nor_serialises_it(example, case):
     command = [sys.executable, ROOT / "scripts/inspect_kernel.py", ROOT / "examples" / example, "--arch", "sm_90a"]
-    command += ["--case", "default"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    run = subprocess.run([*command, "--case", case], capture_output=True, text=True, timeout=600)
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "holds=yes" in run.stdout
+    if case == "16K causal, dim=64":
+        assert "threads=512" in run.stdout, "three warpgroups and the one that loads"
+
+
+FLASH_CASES = """
+import importlib.util, sys
+from kernel_harness.simulator import driver
+driver.prepare("sm_90a")
+import torch
+with driver.SimulatedDevice() as device:
+    spec = importlib.util.spec_from_file_location("example", sys.argv[1])
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    example.SECTION_BYTES = 0   # one KV head at a time
+    for case, groups in ((dict(dim=64), 3), (dict(dim=64, is_causal=True), 3), (dict(dim=64), 2), (dict(dim=128), 2)):
+        inputs = example.get_inputs(batch=2, len_q=200, len_k=300, heads=4, heads_kv=2, **case)
+        found = example.kernel_fn(*inputs, groups=groups)
+        for a, b in zip(found, example.reference_fn(*inputs)):
+            torch.testing.assert_close(a.float(), b.float(), rtol=2**-6, atol=2**-8)
+        print(case, groups, device.findings)
+    for options in (dict(groups=4), dict(tile_n=256, groups=2)):
+        try:
+            example.kernel_fn(*inputs, **options)
+        except ValueError as error:
+            print(error)
+"""
+
+
+def test_two_and_three_warpgroups_take_a_kv_head_at_a_time():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    command = [sys.executable, "-c", FLASH_CASES, ROOT / "examples" / FLASH]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count(" []\n") == 4, run.stdout
+    assert "two or three warpgroups" in run.stdout
+    assert "too many registers" in run.stdout
+
+
+def test_three_warpgroups_unless_their_last_round_is_too_empty():
+    spec = importlib.util.spec_from_file_location("flash_attention", ROOT / "examples" / FLASH)
+    flash = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(flash)
+
+    def chosen(length, dim, is_causal=False):
+        return flash._configuration(1, length, length, 16, dim, is_causal, 132)
+
+    assert [chosen(length, 64)[1] for length in (2048, 4096, 8192, 32768)] == [2, 3, 3, 3]
+    assert [chosen(length, 128) for length in (8192, 32768)] == [(128, 2), (160, 2)]
+    assert chosen(32768, 128, is_causal=True) == (128, 2)
+    assert flash._section(1, 8192, 16, 128, False) == 8, "4 MiB of K and V a head"
+    assert flash._section(1, 8192, 16, 128, True) == 16
 
 
 @pytest.mark.parametrize(("example", "case", "arguments", "words"), [
