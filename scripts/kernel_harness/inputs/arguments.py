@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..values import Bundle, items_of
@@ -29,6 +29,7 @@ FACTOR = 1.09375  # no multiple of a tenth: half of a hundred places, and a tent
 NEAR = 1 + 2.0**-10  # the same in three digits
 MOST_FOURTHS = 8
 TILED = 8  # a smaller count is of no tiles
+WIDE = 2**33
 MOST_WORDS = 4  # tried in place of one
 MOST_ITEMS = 3  # of a list that are changed, one at a time
 
@@ -66,15 +67,23 @@ def words_in(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys(word for word in found if WORD.fullmatch(word)))
 
 
-def other_arguments(bundle: Bundle, words: Sequence[str] = ()) -> list[OtherArgument]:
-    """Each argument that is no tensor, changed alone. words: what may stand in place of a string."""
+def other_arguments(bundle: Bundle, words: Sequence[str] = (), seeds: Collection[int] = ()) -> list[OtherArgument]:
+    """Each argument that is no tensor, changed alone. words: what may stand in place of a string. seeds: positions of
+    what is no size, and may have WIDE more."""
     found = []
     for index, node in enumerate(bundle.tree["items"]):
-        for old, new, decides, changed in _changes(node, words):
+        wide = _wide(node) if index in seeds and node["kind"] == "int" else ()
+        for old, new, decides, changed in (*wide, *_changes(node, words)):
             items = [*bundle.tree["items"][:index], changed, *bundle.tree["items"][index + 1 :]]
             found.append(OtherArgument(index, old, new, replace(bundle, tree={**bundle.tree, "items": items}), decides))
     # Zeros come last: as a size one may take the process along.
     return sorted(found + _all_flags(bundle), key=lambda other: other.is_zero)
+
+
+def _wide(node: dict) -> Iterator[tuple[object, object, bool, dict]]:
+    """A seed as torch.initial_seed() has them, of more digits than 32 bits hold."""
+    new = node["value"] % WIDE + WIDE
+    yield node["value"], new, True, {**node, "value": new}
 
 
 def _all_flags(bundle: Bundle) -> list[OtherArgument]:

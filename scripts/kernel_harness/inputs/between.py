@@ -21,6 +21,8 @@ WARP = 32  # lanes
 WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
 LONGER = 4  # times the largest of the cases
+THIRDS = (768, 384, 1536, 192, 3072)  # elements, as models have: their warps are no power of two
+FAR = (11, 14, 17)  # binary digits: the last is beyond an index of 16 bits, and beyond the CTAs that a GPU holds
 SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
@@ -51,7 +53,8 @@ def between(
             first, *rest = _one_of_each([row for row in made if _keeps(orders, row[1])]) or [None]
             found += [first] if first else []
             further += rest
-    found += [row for choose in (_whole_size, _size_beyond, _small_size) for row in _resized(cases, tied, choose)]
+    chosen = (_hidden_size, _whole_size, _size_beyond, _small_size)
+    found += [row for choose in chosen for row in _resized(cases, tied, choose)]
     found += [*_far(cases, tied), *further]
     kept = [row for row in found if _keeps(orders, row[1])]
     ones = [row for row in _resized(cases, tied, _one) if _keeps(_telling(orders, cases), row[1])]
@@ -89,6 +92,21 @@ def long(cases: Sequence[Mapping], timed: Sequence[Mapping]) -> list[tuple[str, 
             found += [(f"{_told(places)} of BENCH_CASES, halved", _with(case, places, whole), case) for case in small]
             size //= 2
     return [row for row in found if _keeps(orders, row[1])]
+
+
+def far(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[list[tuple[str, dict, bool]]]:
+    """For each size, lists of the same of FAR ones, alone beside small others, and whether it is far above those of all
+    cases: who asks what one costs asks for the one before first. Odd where one of the cases' is."""
+    tied, orders, found = _tied(cases), _orders(cases, timed), []
+    small = sorted((case for case in cases if 0 not in _numbers(case).values()), key=volume)[:1]
+    for sizes, places in tied.items() if small else ():
+        if min(sizes) < 0 or len(set(sizes)) < 2:
+            continue
+        step, are_powers = math.gcd(*sizes), all(size & (size - 1) == 0 for size in sizes)
+        chosen = [1 << bits if are_powers else ((1 << bits) // step + 1) * step for bits in FAR]
+        rows = [(_named(places, size), _with(small[0], places, size), size > LONGER * max(sizes)) for size in chosen]
+        found.append([row for row in rows if _keeps(orders, row[1])])
+    return [rows for rows in found if any(is_far for _, _, is_far in rows)]
 
 
 def volume(case: Mapping) -> int:
@@ -265,6 +283,13 @@ def _whole_size(sizes: set[int]) -> int | None:
     step = math.gcd(*sizes)
     wholes = (math.lcm(step, 1 << bits) for bits in range(max(sizes).bit_length()))
     return max((n for n in wholes if _lies_between(n, sizes) and n % 2 == 0), default=None)
+
+
+def _hidden_size(sizes: set[int]) -> int | None:
+    """One of THIRDS where no size of the cases' is three times a power of two, at least 96: it fills as many warps."""
+    if any(size >= 96 and size % 3 == 0 and (size // 3) & (size // 3 - 1) == 0 for size in sizes):
+        return None
+    return next((n for n in THIRDS if _lies_between(n, sizes)), None)
 
 
 def _size_beyond(sizes: set[int]) -> int | None:

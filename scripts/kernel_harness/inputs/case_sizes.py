@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection
-from contextlib import suppress
+import math
+import signal
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 
 import torch
 
@@ -12,10 +15,13 @@ from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import layouts, shrinking
-from .between import between, doubled, long, unlike, volume
+from .between import between, doubled, far, long, unlike, volume
 from .paths import constants
 from .unset import unset
 
+AT_ONCE, FAR_SECONDS, MOST_FAR_SECONDS = 0.01, 0.25, 1.0  # of the reference; of the next size, by what is known
+FAR_GROWTH = 64  # of time and bytes from one size to the next, where it is as the square
+MORE = 4  # times the bytes of the inputs: a result that may grow so
 DRAWN = 2**25  # the product of a case's sizes, to be drawn at all: not all of them need be those of one tensor
 
 
@@ -25,6 +31,10 @@ class DeviceLost(Exception):
     def __init__(self, case: str):
         super().__init__(case)
         self.case = case
+
+
+class TooSlow(BaseException):
+    """The reference's own `except Exception` does not hold it."""
 
 
 def device_is_lost() -> bool:
@@ -72,18 +82,81 @@ def resize(file: KernelFile, case: str, changes: dict) -> dict:
     return {"name": name, "changes": shrinking.changes(before, {**before, **changes})}
 
 
-def add_between(file: KernelFile, limit: int, without: Collection[str] = (), long_limit: int = 0) -> dict:
+def add_between(
+    file: KernelFile, limit: int, without: Collection[str] = (), long_limit: int = 0, far_limit: int = 0
+) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
     have in common under "unlike", of twice the largest under "doubled", of BENCH_CASES beside small ones
-    under "long", of at most ``long_limit`` bytes. Raises DeviceLost."""
+    under "long", of at most ``long_limit`` bytes, and far above all under "far", of ``far_limit``. Raises DeviceLost.
+    """
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
     groups = between(given, constants(read_source(file.path)[1]), timed)
     found = {"unlike": unlike(given, timed), "groups": groups, "doubled": doubled(given, timed)}
     found["long"] = long(given, timed)
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
-    return {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
+    added = {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
+    reached = (_farthest(file, rows, far_limit, without) for rows in far(given, timed))
+    return added | {"far": [[name] for name in reached if name]}
+
+
+def _farthest(file: KernelFile, rows: list[tuple], limit: int, without) -> str:
+    """The last of the cases, of growing sizes, that the reference answers in FAR_SECONDS and with little; or nothing.
+    Raises DeviceLost."""
+    reached, before = "", 0
+    for changed, keywords, is_far in rows:
+        name, seconds, nbytes = _name(changed, keywords), math.inf, None
+        if name in without or volume(keywords) > DRAWN:
+            break
+        with suppress(TooSlow), _stopped_after(MOST_FAR_SECONDS):
+            seconds, nbytes = _cost(file, keywords) if _fits(file, name, keywords, limit) else (math.inf, None)
+        if device_is_lost():
+            raise DeviceLost(name)
+        if nbytes is None and not math.isinf(seconds):
+            continue  # the reference does not take it, and may take a larger one
+        if nbytes is None or nbytes > limit or seconds > FAR_SECONDS:
+            break
+        if is_far:
+            reached, file.cases[name] = name, keywords
+        grows = FAR_GROWTH if nbytes > MORE * _bytes_with(file, keywords) else math.sqrt(FAR_GROWTH)
+        growth = nbytes / before if before else grows
+        if FAR_GROWTH * seconds > MOST_FAR_SECONDS or growth * nbytes > limit:
+            break
+        before = nbytes
+    return reached
+
+
+def _cost(file: KernelFile, keywords: dict) -> tuple[float, int | None]:
+    """Seconds that the reference takes, of two calls where the first is not at once, and bytes of what it returns, None
+    where it raises."""
+    seconds, nbytes = 0.0, None
+    with suppress(Exception), torch.no_grad():
+        for _ in range(2):
+            inputs, started = file.get_inputs(**keywords), time.monotonic()
+            nbytes = values.reached_bytes([file.reference_fn(*inputs)])
+            device_is_lost()  # waits for it
+            took = time.monotonic() - started
+            seconds = min(took, seconds or took)
+            if not AT_ONCE < seconds < FAR_SECONDS:
+                break
+    return seconds, nbytes
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raises TooSlow in a loop of Python that takes longer."""
+
+    def stop(*_):
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int, without) -> list[list[str]]:
@@ -92,11 +165,15 @@ def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int, w
     for changed, keywords, _ in rows:
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
-        name = f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
+        name = _name(changed, keywords)
         if name not in without and _fits(file, name, keywords, limit):
             file.cases[name] = keywords
             groups.setdefault(changed, []).append(name)
     return list(groups.values())
+
+
+def _name(changed: str, keywords: dict) -> str:
+    return f"{changed} beside " + (", ".join(f"{k}={v}" for k, v in keywords.items()) or "nothing")
 
 
 def _fits(file: KernelFile, name: str, keywords: dict, limit: int) -> bool:

@@ -19,15 +19,30 @@ def are_views(inputs) -> bool:
     return any(isinstance(x, torch.Tensor) and x.numel() and not is_plain(x) for x in inputs)
 
 
-def mixed(inputs: list) -> list[tuple[int, list]]:
+def mixed(inputs: list, of_one: bool = False) -> list[tuple[int, list]]:
     """[(index, the same values where that input alone lies as get_inputs laid it, the others as new tensors do)]; none
-    for inputs of which fewer than two are views, or that share memory."""
+    for inputs of which fewer than two are views, or that share memory. of_one: but for parts of one tensor, which have
+    no element in common."""
     tensors = {index: x for index, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.numel()}
     views = [index for index, x in tensors.items() if not is_plain(x)]
-    if len(views) < 2 or len({x.untyped_storage().data_ptr() for x in tensors.values()}) < len(tensors):
+    are_apart = len({x.untyped_storage().data_ptr() for x in tensors.values()}) == len(tensors)
+    if len(views) < 2 or not (are_apart or (of_one and not _have_common(list(tensors.values())))):
         return []
     plain = {index: tensors[index].clone(memory_format=torch.contiguous_format) for index in views}
     return [(at, [plain.get(i, x) if i != at else x for i, x in enumerate(inputs)]) for at in views]
+
+
+def _have_common(tensors: list[torch.Tensor]) -> bool:
+    """Is an element one of two of them? Halves of one projection lie in the same memory and share none."""
+    taken: dict[int, torch.Tensor] = {}
+    for x in tensors:
+        memory = x.untyped_storage()
+        marks = taken.setdefault(memory.data_ptr(), torch.zeros(memory.nbytes(), dtype=torch.bool, device=x.device))
+        stride, at = [step * x.itemsize for step in x.stride()], x.storage_offset() * x.itemsize
+        if bool(marks.as_strided(x.shape, stride, at).any()):
+            return True
+        marks.as_strided((*x.shape, x.itemsize), (*stride, 1), at).fill_(True)
+    return False
 
 
 def shifted(inputs: list) -> list | None:

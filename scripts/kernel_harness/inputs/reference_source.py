@@ -1,5 +1,5 @@
-"""What reference_fn says in so many words: which numbers it sets apart, and whether an index may come twice
-(standard library only)."""
+"""What reference_fn says in so many words: which numbers it sets apart, whether an index may come twice, and what it
+calls its inputs (standard library only)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ ADDING = ("index_add", "scatter_add", "bincount")
 
 def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+
+
+def named(tree: ast.Module, word: str) -> set[int]:
+    """The positions of reference_fn's parameters with ``word`` in their names."""
+    function = reference_of(tree)
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)] if function else []
+    return {index for index, name in enumerate(names) if word in name.lower()}
 
 
 def takes_repeats(tree: ast.Module) -> bool:

@@ -13,9 +13,10 @@ OPTIONS = ("bool", "float", "str", "NoneType", "dtype")  # types of defaults tha
 
 def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
     """For each keyword whose default stands in all cases, each case that sets several options (with one of them as by
-    default), and each pair of options that cases set one at a time, [the keywords to try], of which the first that are
-    taken count: the other value of a flag, others than zero of a number, others than one of an integer. Another size or
-    dtype that never changes may be the only one that a kernel is for."""
+    default), each pair of options that cases set one at a time, and each flag with a sequence that no case has beside
+    it, [the keywords to try], of which the first that are taken count: the other value of a flag, others than zero of a
+    number, others than one of an integer. Another size or dtype that never changes may be the only one that a kernel is
+    for."""
     found = []
     for name, default in defaults.items():
         if any(case.get(name, default) != default for case in cases):
@@ -26,7 +27,7 @@ def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, ob
             found.append([{name: value} for value in NUMBERS[type(default)]])
         elif type(default) is int and default == 1:
             found.append([{name: value} for value in ONES])
-    return found + _reverted(defaults, cases) + _pairs(defaults, cases)
+    return found + _reverted(defaults, cases) + _pairs(defaults, cases) + _beside(defaults, cases)
 
 
 def _reverted(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
@@ -41,6 +42,22 @@ def _reverted(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str
                 known.append(new)
                 found.append([{**case, name: defaults[name]}])
     return found[:MOST_REVERTED]
+
+
+def _beside(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
+    """Each flag as some case sets it, in the cases with a sequence (a block, strides) that none has beside it: those of
+    unequal numbers first."""
+    flags = [name for name, default in defaults.items() if type(default) is bool]
+    lists = [name for name, default in defaults.items() if isinstance(default, (tuple, list)) and len(default) > 1]
+    found = []
+    for flag in flags:
+        seen = [case for case in cases if case.get(flag, defaults[flag]) != defaults[flag]]
+        for name in lists if seen else ():
+            known = [case.get(name, defaults[name]) for case in seen]
+            new = [case for case in cases if case.get(name, defaults[name]) not in known]
+            new.sort(key=lambda case: len(set(case.get(name, defaults[name]))) == 1)
+            found += [[{**case, flag: not defaults[flag]} for case in new]] if new else []
+    return found
 
 
 def _pairs(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:

@@ -4,6 +4,7 @@ laid out in other ways (layouts.py)."""
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from contextlib import suppress
@@ -25,6 +26,8 @@ FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a 
 MOST_CASES = 6  # that get other integers
 LONG_BYTES, LONG_SECONDS = 4 * 2**20, 15.0
 MOST_LONG = 3  # sizes of BENCH_CASES, one at a time
+MOST_FAR, FAR_BYTES = 4, 2**26  # sizes far above the cases', one at a time; bytes on a GPU
+GROWN = 8  # times the inputs of all cases, from which on rounding may have grown with the size
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
@@ -47,13 +50,15 @@ def run(judge) -> None:
     if judge.outcome.findings:
         return
     cases = [] if judge.settings.simulate else _backwards(judge)
-    sizes = _add_cases(judge, "add_between", long_limit=_affordable(judge))
+    sizes = _add_cases(judge, "add_between", long_limit=_affordable(judge), far_limit=_affordable(judge, FAR_BYTES))
     declared = judge.declared["cases"]
+    bytes_of = judge.ask_oracle("nbytes", cases=declared)["nbytes"]
     keywords = _add_cases(judge, "add_unset", cases=declared)["groups"][:MOST_KEYWORDS]
     further = {
         "sizes-between": sizes["groups"][:MOST_SIZES],
         "sizes-beyond": sizes["doubled"][:MOST_DOUBLED],
         "sizes-timed": sizes["long"][:MOST_LONG],
+        "sizes-far": sizes["far"][:MOST_FAR],
         "unset-keyword": keywords,
         "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
     }
@@ -62,14 +67,14 @@ def run(judge) -> None:
     asked = partial(judge.ask_oracle, "with_integers")
     integers = asked(cases=largest, limit=LONG_BYTES)["cases"][:MOST_LONG]
     integers += asked(cases=others, limit=INPUT_BYTES)["cases"][:MOST_CASES]
-    jobs = [partial(_judge_first, judge, [name], "case-order") for name in cases]
-    jobs += [partial(_judge_first, judge, names, check) for check, groups in further.items() for names in groups]
+    jobs = [partial(_judge_first, judge, [name], "case-order", math.inf) for name in cases]
+    most = max(bytes_of, default=0)
+    jobs += [partial(_judge_first, judge, names, check, most) for check, groups in further.items() for names in groups]
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
-    views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
-    jobs += [partial(_judge_layouts, judge, case) for case in views]
+    views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"]
+    jobs += [partial(_judge_layouts, judge, case, len(views) < len(declared)) for case in views[:MOST_VIEWS]]
     squares = judge.ask_oracle("with_squares", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
     jobs += [partial(_judge_mirrored, judge, case) for case in squares]
-    bytes_of = judge.ask_oracle("nbytes", cases=declared)["nbytes"]
     fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
     for _ in range(MOST_PROCESSES if jobs else 0):
@@ -79,12 +84,14 @@ def run(judge) -> None:
             return
 
 
-def _affordable(judge) -> int:
+def _affordable(judge, on_gpu: int = LONG_BYTES) -> int:
     """Bytes of inputs of a case that is long in one size: in the simulator what LONG_SECONDS are enough for, by the
-    largest case. None in Triton's interpreter, which is slower still."""
+    largest case. None in Triton's interpreter, which is slower still. on_gpu: where the kernel runs on one."""
     size, seconds = judge.outcome.facts.get("pace", (0, 0.0))
     if judge.settings.simulate:
         return min(LONG_BYTES, int(size * LONG_SECONDS / max(seconds, 1e-3)))
+    if not judge.interprets:
+        return on_gpu
     return 0 if judge.interprets and "triton" in read_source(judge.settings.kernel)[0] else LONG_BYTES
 
 
@@ -98,13 +105,14 @@ def _add_cases(judge, question: str, **arguments) -> dict:
     return answer
 
 
-def _judge_first(judge, names: list[str], check: str, other: Worker) -> None:
-    """The first of the cases ``names`` that the reference takes."""
+def _judge_first(judge, names: list[str], check: str, most: float, other: Worker) -> None:
+    """The first of the cases ``names`` that the reference takes. most: bytes of the inputs of the largest case."""
     for name in names:
         started, trial = time.monotonic(), _DerivedTrial(judge, name, thorough=False)
+        trial.most = most
         if trial.is_judged(other, check):
             is_quick = time.monotonic() - started < DRAW_SECONDS
-            for _ in range(FURTHER_DRAWS if check == "sizes-beyond" and is_quick else 0):
+            for _ in range(FURTHER_DRAWS if check in ("sizes-beyond", "sizes-far") and is_quick else 0):
                 if not judge.outcome.findings:
                     trial.is_judged(other, check)
             return
@@ -117,8 +125,8 @@ def _judge_integers(judge, names: list[str], other: Worker) -> None:
             _DerivedTrial(judge, name, thorough=False).judge_integers(other)
 
 
-def _judge_layouts(judge, name: str, other: Worker) -> None:
-    _DerivedTrial(judge, name, thorough=False).judge_layouts(other)
+def _judge_layouts(judge, name: str, shows_plain: bool, other: Worker) -> None:
+    _DerivedTrial(judge, name, thorough=False).judge_layouts(other, shows_plain)
 
 
 def _judge_mirrored(judge, name: str, other: Worker) -> None:
@@ -140,6 +148,8 @@ def _backwards(judge) -> list[str]:
 
 
 class _DerivedTrial(CaseTrials):
+    most = math.inf  # bytes of the inputs of the file's largest case
+
     def _begin(self) -> Bundle | None:
         """The case's first inputs; None where the reference does not take them."""
         first = self._inputs("first")
@@ -165,18 +175,29 @@ class _DerivedTrial(CaseTrials):
                 self._fail(check, f"its process is lost: {error}", is_its_own)
                 raise
             if reply is None:
-                if check not in ("unlike-sizes", "sizes-beyond", "sizes-timed"):
+                if check not in ("unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far"):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):
-                if not is_second and self._has_structure(reply, self.base) and self._nearly_right(reply, self.base):
+                is_near = self._has_structure(reply, self.base) and self._nearly_right(reply, self.base)
+                if is_near and not is_second:
                     return self.is_judged(other, check, is_second=True)
+                if is_near and self._may_have_grown(reply, first):
+                    self.outcome.note(f"[{self.case}] far larger than any case, rounding has grown beyond: {seen}")
+                    break
                 self._tell(check, f"{seen}{call}.")
                 break
             if reply["facts"]["host_seconds"] > QUICK_SECONDS:
                 break
         self.judge.remove_files()
         return True
+
+    def _may_have_grown(self, reply: dict, first: Bundle) -> bool:
+        """Is the error beyond the bound as rounding may be in a sum so much longer than the cases'? One element at a
+        time it grows as the length does, the bound as its root."""
+        growth = first.size / max(self.most, 1)
+        used = max(c.budget_used for c in self._comparisons(reply["result"], self.base))
+        return growth >= GROWN and used <= math.sqrt(growth)
 
     def _wrong(self, reply: dict) -> str:
         """What is wrong with the result, or with the launches that gave it."""
@@ -200,14 +221,15 @@ class _DerivedTrial(CaseTrials):
             how = "refuses this, as it may" if seen.startswith(REFUSALS) else "gives no result"
             self.outcome.note(f"[{self.case}] kernel_fn {how}: {seen}")
 
-    def judge_layouts(self, other: Worker) -> None:
-        """The case's values with one view among tensors that are none, and as parts of what is longer."""
+    def judge_layouts(self, other: Worker, shows_plain: bool) -> None:
+        """The case's values with one view among tensors that are none, and as parts of what is longer. shows_plain:
+        other cases have no views, so that parts of one tensor need not come together."""
         first = self._begin()
         if first is None:
             return
         items = _inputs_of(first)
         found = [(f"input {at} as get_inputs lays it out and all others contiguous", new, True)
-                 for at, new in layouts.mixed(items)]
+                 for at, new in layouts.mixed(items, of_one=shows_plain)]
         if longer := layouts.parts(items):
             found.append(("inputs that are slices x[:, :n] of longer ones, rows as far apart as ever,", longer, False))
         for what, new, is_shown in found:

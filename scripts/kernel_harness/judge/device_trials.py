@@ -12,6 +12,7 @@ from .. import values
 from ..comparison import compare
 from ..contract import ContractError
 from ..inputs import variations
+from ..inputs.arguments import other_arguments
 from ..processes.worker import Worker, WorkerError
 from ..values import Bundle
 from .simulated_trials import SimulatedTrials
@@ -59,6 +60,19 @@ class DeviceTrials(SimulatedTrials):
             reply = self._call(label, work, "b", poison="nan", stream=kind)
             expected = self._reference(new, "varied")
             self._judge_trial(label, reply, expected, new, work, decisive="stream")
+
+    def _queued(self, first: Bundle) -> None:
+        """A call whose numbers on the host are others, behind one that has not begun on the device: what a call copies
+        from memory that it keeps on the host must not be the next one's."""
+        others = (other for other in other_arguments(first) if isinstance(other.old, list))
+        other = next((other for other in others if self._moves(other.bundle)), None)
+        if other is None:
+            return
+        label = "behind a slow producer, before a call with other numbers in its lists"
+        work, then = self._working_copy(first), self._working_copy(other.bundle).bundle.to_json()
+        reply = self._call(label, work, "b", may_fail=True, poison="nan", stream="slow", then=then)
+        if "bundle" in reply:
+            self._judge_trial(label, reply, self.base, first, work, decisive="stream")
 
     def _graph(self, first: Bundle) -> None:
         # A capture takes the value of a scalar on the CPU for good: only what lies on the GPU changes.

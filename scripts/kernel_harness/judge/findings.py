@@ -131,6 +131,12 @@ EXPLANATIONS = {
         "At a size of BENCH_CASES, or half of it and so on, beside small others the result is wrong: {seen} A loop is "
         "longer there than in any case.",
     ),
+    "sizes-far": (
+        WRONG,
+        "At a size far above those of all cases the result is wrong, without an error: {seen} An index, a product of "
+        "sizes or a number of tiles that few bits hold, or a loop that no case goes round twice? If the kernel does "
+        "not take such sizes, it must raise ValueError.",
+    ),
     "unlike-sizes": (
         WRONG,
         "Sizes that lack what those of all cases have in common, a divisor or an order, give a wrong result: {seen} If "

@@ -101,7 +101,8 @@ class RuleBreakers(FileChecks):
         paths = (self.settings.kernel, self.settings.reference)
         words = [word for path in paths if path for word in words_in(read_source(path)[1])]
         found, named, moves = [], 0, False
-        for other in other_arguments(first, words):
+        seeds = reference_source.named(read_source(self.settings.reference or self.settings.kernel)[1], "seed")
+        for other in other_arguments(first, words, seeds):
             if len(found) - named >= MOST_SCALARS and not (other.is_named or other.is_zero):
                 continue
             if other.is_fourth and moves:

@@ -132,7 +132,7 @@ class CaseTrials(DeviceTrials):
         seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])
         steps += [lambda seed=seed: self._another_seed(seed) for seed in seeds]
         if self.on_gpu and not self.bench:
-            steps.append(lambda: self._streams(first))
+            steps += [lambda: self._streams(first), lambda: self._queued(first)]
         if simulate and judge.full and not self.bench:
             steps += [lambda: self._simulated_values(first)] + [lambda: self._familiar_calls(first)] * self.thorough
         steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * thorough

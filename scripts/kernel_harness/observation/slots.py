@@ -97,6 +97,12 @@ def fill_device(entry: Slot, late: bool = False) -> None:
             data.record_stream(torch.cuda.current_stream())
 
 
+def filled(entry: Slot) -> list:
+    """The slot's inputs, with their values."""
+    fill_device(entry)
+    return entry.inputs
+
+
 @contextlib.contextmanager
 def on_stream(kind: str):
     """A call's stream: "default" gives None, all else a new one that waits for the current one."""

@@ -21,7 +21,7 @@ from ..contract import ContractError, KernelFile, load_kernel
 from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
 from ..observation.fingerprint import Pending, fingerprint
 from ..observation.poison import PATTERNS, poison_next
-from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, on_stream, prepare, read_back
+from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, filled, on_stream, prepare, read_back
 from ..observation.surroundings import Surroundings
 from ..observation.tracing import trace_call
 from ..observation.witness import Witness
@@ -97,6 +97,7 @@ def call(
     mode: str = "",
     own: str = "",
     again: int = 0,
+    then: dict | None = None,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -106,10 +107,11 @@ def call(
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
     launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
-    for the call. again: so many more calls follow, whose results are dropped.
+    for the call. again: so many more calls follow, whose results are dropped; then: and one on this bundle.
     own: a case, whose get_inputs makes the tensors that are passed, here, before they are given the values.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
+    following = [filled(prepare(then, "then", "", None))] if then else []
     with _around():
         mine = own_inputs.drawn(_file, own) if own else []
     if borrow:
@@ -134,8 +136,8 @@ def call(
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
                 facts |= seen.told(result) if seen else {}
-                for _ in range(again):
-                    _file.kernel_fn(*arguments)
+                for later in [arguments] * again + following:
+                    _file.kernel_fn(*later)
             facts["host_seconds"] = _clock() - started
             facts["simulated"], facts["interpreted"] = simulation.facts(simulator), interpreter.taken()
             if around:

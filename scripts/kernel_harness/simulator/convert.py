@@ -52,6 +52,14 @@ def _integer_to_integer(source, target, saturate):
     return Operation(target, (source,), function)
 
 
+def _odd_float64(a):
+    """Integers as float64, to odd where that does not hold them, so that one more rounding is as the first."""
+    if a.itemsize < 8:
+        return a.astype(np.float64)
+    wide, near, lost = a.astype(np.float64), a >> a.dtype.type(12), (a & a.dtype.type(0xFFF)) != 0
+    return np.where(np.abs(wide) < 2.0**53, wide, (near | lost).astype(np.float64) * 4096)
+
+
 def _narrow(wide, target, mode):
     """float64 values that hold a narrower float exactly -> `target`."""
     if target == "f64":
@@ -162,10 +170,8 @@ def cvt(mods):
             return Operation(target, (source,), lambda a: a.astype(np.float32))
         if target == "f64":
             return Operation(target, (source,), lambda a: a.astype(np.float64))
-        if np.dtype(NUMPY_TYPES[source]).itemsize == 8:
-            raise mods.unsupported(f"{target} from {source}")
-        # Through float64, which holds 32-bit integers exactly, then one rounding.
+        # Through float64, then one rounding.
         if target == "bf16":
-            return Operation(target, (source,), lambda a: nm.wide_to_bf16(a.astype(np.float64)).reshape(np.shape(a)))
-        return Operation(target, (source,), lambda a: _narrow(a.astype(np.float64), target, mode))
+            return Operation(target, (source,), lambda a: nm.wide_to_bf16(_odd_float64(a)).reshape(np.shape(a)))
+        return Operation(target, (source,), lambda a: _narrow(_odd_float64(a), target, mode))
     return _float_to_float(mods, source, target, mode, integer_rounding, ftz, sat, relu, satfinite)

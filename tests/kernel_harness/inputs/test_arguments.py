@@ -34,6 +34,15 @@ def test_a_number_flag_or_dtype_becomes_another(argument, other, decides, tmp_pa
     assert decided == decides
 
 
+def test_a_seed_gets_more_digits_than_32_bits_hold(tmp_path):
+    bundle = values.save([torch.ones(4), 77], tmp_path / "inputs")
+
+    first = other_arguments(bundle, seeds={1})[0]
+
+    assert (first.new, first.decides) == (2**33 + 77, True)
+    assert max(o.new for o in other_arguments(bundle)) == 78
+
+
 def test_an_epsilon_becomes_one_that_shows(tmp_path):
     assert [new for new, _, _ in changed(1e-6, tmp_path)] == [FACTOR * 1e-6, NEAR * 1e-6, 0.25, 0.0]
 

@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, doubled, long, unlike, volume
+from kernel_harness.inputs.between import between, doubled, far, long, unlike, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -225,3 +225,24 @@ def test_a_timed_case_shows_that_an_order_is_chance():
     assert ("tokens of BENCH_CASES, halved", {"tokens": 4096, "dim": 2}) in [row[:2] for row in long(cases, timed)]
     assert not any(row[1]["tokens"] > row[1]["dim"] for row in doubled(cases))
     assert any(row[1]["tokens"] > row[1]["dim"] for row in doubled(cases, timed))
+
+
+def test_three_times_a_power_of_two_lies_between_where_no_case_has_such_a_size():
+    cases = [{"n": n} for n in (4, 100, 252, 500, 1000, 4100)]
+
+    assert ("n=768", {"n": 768}) in made(*cases)
+    assert not any(row[1]["n"] in (384, 768) for row in made(*cases, {"n": 1536}))
+    assert not any(row[1]["n"] == 768 for row in made({"n": 64}, {"n": 1024})), "powers of two"
+
+
+def test_far_sizes_lie_far_above_all_beside_the_smallest():
+    cases = [{"rows": 7, "columns": 300}, {"rows": 1, "columns": 4}, {"rows": 5, "columns": 5000}]
+
+    [rows, columns] = far(cases, [{"rows": 4096, "columns": 64}])
+
+    assert [row[1:] for row in rows] == [({"rows": n, "columns": 4}, True) for n in (2049, 16385, 131073)]
+    assert [row[2] for row in columns] == [False, False, True], "the smaller ones are asked for what they cost"
+    assert len(far(cases)) == 1, "rows are never more than columns, as those kept of them"
+    assert far([{"n": 8}]) == far([{"n": -8}, {"n": 9}]) == []
+    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 20}])[0]] == [2052, 16388, 131076]
+    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 64}])[0]] == [2048, 16384, 131072]

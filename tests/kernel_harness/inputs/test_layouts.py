@@ -29,6 +29,14 @@ def test_one_view_or_memory_that_is_shared_is_left_alone():
     assert layouts.mixed([packed[0, :, :, 1:], packed[1, :, :, 1:]]) == []
 
 
+def test_parts_of_one_tensor_are_mixed_on_demand_unless_they_overlap():
+    x, y = torch.randn(6, 20).chunk(2, 1)
+    overlapping = torch.randn(6, 20)
+
+    assert [at for at, _ in layouts.mixed([x, y], of_one=True)] == [0, 1]
+    assert layouts.mixed([overlapping[:, :12], overlapping[:, 8:]], of_one=True) == []
+
+
 def test_a_batch_that_is_not_contiguous_becomes_a_slice_of_longer_ones():
     x = torch.randn(2, 20, 68)[..., 4:]
 

@@ -54,3 +54,10 @@ def reference_fn(x, tokens, slots, padding):
 def test_the_reference_says_whether_an_index_may_come_twice(line, expected):
     assert reference_source.takes_repeats(ast.parse(f"def reference_fn(out, index, x):\n    return {line}")) is expected
     assert not reference_source.takes_repeats(ast.parse(f"def kernel_fn(out, index, x):\n    return {line}"))
+
+
+def test_inputs_are_known_by_their_names_in_the_reference():
+    tree = ast.parse("def reference_fn(x, rng_seed, scale, *, seed=0): ...\ndef kernel_fn(seed): ...")
+
+    assert reference_source.named(tree, "seed") == {1}
+    assert reference_source.named(ast.parse("x = 1"), "seed") == set()

@@ -42,6 +42,15 @@ def test_options_of_other_types_are_set_together_as_the_first_case_sets_them():
         [{"weighted": True, "smoothing": 0.1}], [{"weighted": True, "dtype": torch.float16}]]
 
 
+def test_a_flag_is_set_beside_sequences_that_no_case_has_with_it():
+    defaults = {"n": 8, "block": (32, 32), "turned": False}
+    cases = [{"block": (8, 8)}, {"block": (1, 32)}, {"turned": True}]
+
+    flagged = [{"block": (1, 32), "turned": True}, {"block": (8, 8), "turned": True}]
+    assert unset(defaults, cases) == [flagged]
+    assert unset(defaults, [{}, {"turned": True}]) == []
+
+
 def test_cases_are_made_of_what_get_inputs_takes():
     def get_inputs(n=1 << 20, spare=0, causal=False):
         if spare == 8:

@@ -248,7 +248,7 @@ def lane_cases():
             for source in ("f32", "f16", "f64"):
                 add(f"cvt.rzi.{target}.{source}", target, source)
                 add(f"cvt.rni.{target}.{source}", target, source)
-            for result in ("f32", "f16", "f64") if target[1:] != "64" else ("f32", "f64"):
+            for result in ("f32", "f16", "bf16", "f64"):
                 add(f"cvt.rn.{result}.{target}", result, target)
     for mode in ("rn", "rz"):
         add(f"cvt.{mode}.f16.f32", "f16", "f32")

@@ -56,6 +56,16 @@ def test_a_16_bit_operand_of_a_float32_sum_is_widened_first():
     assert result("fma.rn.f32.bf16", "f32", "bf16", half, "bf16", half, "f32", wide).tolist() == [1 + 2.0**-20, 5.5]
 
 
+def test_integers_of_64_bits_become_16_bit_floats_in_one_rounding():
+    """Above 2^53 float64 rounds as well: a tie that one bit far below breaks would be lost."""
+    tie = 0x0101 << 54  # halfway between two bfloat16 numbers
+    values = np.array([tie, tie + 1, -tie - 1, 3, 2049], np.int64)
+
+    bits = result("cvt.rn.bf16.s64", "bf16", "s64", values).astype(np.uint32) << 16
+    assert bits.view(np.float32).tolist() == [2.0**62, 2.0**62 + 2.0**55, -(2.0**62) - 2.0**55, 3, 2048]
+    assert result("cvt.rn.f16.u64", "f16", "u64", np.array([2049, 2051], np.uint64)).tolist() == [2048, 2052]
+
+
 def test_directed_rounding():
     one, tiny = np.array([1, -1], np.float32), np.array([2.0**-60, 2.0**-60], np.float32)
     up, down = np.nextafter(np.float32(1), np.float32(2)), np.nextafter(np.float32(-1), np.float32(0))
