@@ -167,6 +167,12 @@ def masked(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return x.masked_fill(chosen & (x < x.amax(-1, keepdim=True)), MASKED_HALF if x.dtype is torch.float16 else MASKED)
 
 
+def left_out(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Minus infinity in the places of ``masked``."""
+    mask = torch.tensor(MASKED_HALF if x.dtype is torch.float16 else MASKED, dtype=x.dtype)  # as x rounds it
+    return x.masked_fill(x == mask, -math.inf)
+
+
 def long_tails(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """The last slice of each long dimension weighs a sixteenth of all: what a long reduction leaves out shows."""
     if max(x.shape, default=0) < LONG:

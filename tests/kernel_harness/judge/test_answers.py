@@ -5,6 +5,7 @@ import torch
 from kernel_harness import values
 from kernel_harness.inputs import hostile
 from kernel_harness.judge import answers
+from kernel_harness.judge.hostile_trials import HostileTrials
 
 pytestmark = pytest.mark.cpu
 
@@ -45,3 +46,29 @@ def test_what_is_masked_leaves_the_answers_of_a_softmax_and_not_those_of_a_sum(a
     assert answers.are_no_larger(answer(chosen), answer(x)), "by the numbers that are finite"
     assert hostile.masked(x.abs(), torch.Generator()) is None
     assert float(hostile.masked(x.half(), torch.Generator()).min()) == hostile.MASKED_HALF
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        low = hostile.masked(x.to(dtype), torch.Generator().manual_seed(0))
+        out = hostile.left_out(low, torch.Generator())
+        assert torch.equal(out.isinf(), low < -1e4)
+        assert torch.equal(out[~out.isinf()], low[~out.isinf()])
+
+
+def test_minus_1e9_masks_scores_and_no_factor_of_them(answer):
+    """As a key it makes scores of which the maximum's rounding is more than an exponential holds."""
+    asked = []
+
+    class Trials(HostileTrials):
+        def __init__(self, reference):
+            self.base, self.reference = answer(torch.ones(4)), reference
+
+        def _varied(self, bundle, change, only):
+            asked.append((bundle, change, only))
+            return "with -inf", True
+
+        def _reference(self, bundle, label, golden):
+            return answer(self.reference)
+
+    expected = {**answer(torch.ones(4)), "bundle": "with -1e9"}
+    assert Trials(torch.tensor([1.0, -torch.inf]))._leaves_out(expected, 1)
+    assert not Trials(torch.tensor([1.0, torch.nan]))._leaves_out(expected, 1)
+    assert asked[0] == ("with -1e9", hostile.left_out, {1})
