@@ -1,4 +1,6 @@
-"""What a GPU forgives: while a file is verified on one, its small cases run in the PTX simulator, in a process beside.
+"""What a GPU forgives: while a file is verified on one, its small cases run in the PTX simulator, in a process beside;
+where the file asks how many multiprocessors there are in another, too, which claims few: there each CTA gets several
+tiles, and a buffer is used again.
 
 A missing barrier, fence or wait may go well in every call of a verification; the simulator sees it in each. What it
 finds of order and memory decides, and so does a result that hangs on which CTA comes first. Its values do not, the GPU
@@ -22,6 +24,7 @@ from ..verdict import ExitCode
 from .findings import Finding
 from .outcome import Outcome, Settings
 from .startup import may_use_gpu
+from .unjudged_code import asks_for_multiprocessors, few_multiprocessors
 
 SCRIPT = Path(__file__).resolve().parents[2] / "verify_kernel.py"
 PATIENCE_SECONDS = 15.0  # after the trials on the GPU; half of what those took on a busy machine
@@ -29,7 +32,6 @@ LATE_SECONDS = 60.0  # of a look that began only then
 OURS = "kernel_cutlass_"  # begins the name of what CuTe DSL compiles
 CHECKS = ("simulation", "cta-order")
 DECISIVE = ("shared memory", "tensor memory", "relaxed atomics order nothing")  # races, by what their text says
-SEEN = "On a GPU the results were right. In the simulator:"
 
 
 def is_worth_it(settings: Settings) -> bool:
@@ -49,17 +51,21 @@ def is_owed(outcome: Outcome) -> bool:
 class SecondLook:
     """A simulated verification that begins at once; ``add_to`` takes in what it saw, leaving the context ends it.
 
-    patience: seconds that add_to waits.
+    patience: seconds that add_to waits. multiprocessors: of the GPU that is claimed; 0: as many as a large one has, and
+    where the file asks for them there is one of few beside it.
     """
 
-    def __init__(self, settings: Settings, patience: float = PATIENCE_SECONDS):
-        self.patience = patience
+    def __init__(self, settings: Settings, patience: float = PATIENCE_SECONDS, multiprocessors: int = 0):
+        self.patience, self.multiprocessors, self.of_few = patience, multiprocessors, None
+        if not multiprocessors and asks_for_multiprocessors(settings.kernel):
+            self.of_few = SecondLook(settings, patience, few_multiprocessors(settings.kernel, []))
         self.started, self.kernels = time.monotonic(), []  # what was compiled for the file's ARCHS: facts of each
         self.folder = tempfile.TemporaryDirectory(prefix="second-look-", ignore_cleanup_errors=True)
         self.document, self.log = (Path(self.folder.name, name) for name in ("simulated.json", "log"))
         reference = ("--reference", settings.reference) if settings.reference else ()
         cases = [word for case in settings.cases for word in ("--case", case)]
         command = [sys.executable, SCRIPT, settings.kernel, "--simulate", "--level", "quick", *reference, *cases]
+        command += ["--multiprocessors", multiprocessors] if multiprocessors else []
         with open(self.document, "wb") as document, open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [*map(str, command), "--format", "json"], stdin=subprocess.DEVNULL, stdout=document,
@@ -74,17 +80,22 @@ class SecondLook:
         facts, reasons = document.get("facts", {}), document.get("reasons", ())
         seen = [reason for reason in reasons if reason["check"] in CHECKS]
         cases, seconds = facts.get("simulated_cases", []), round(time.monotonic() - self.started, 1)
-        if not cases and not seen:
+        count = self.multiprocessors
+        where = f", on a GPU of {count} multiprocessor{'s' if count > 1 else ''}" if count else ""
+        if cases or seen:
+            outcome.facts[f"second_look{where}"] = {"seconds": seconds, "cases": cases}
+        else:
             why = [*document.get("notes", ()), *(reason["text"] for reason in reasons)] or ["no case was simulated"]
-            outcome.note(f"no second look in the simulator, missing barriers may have gone well: {why[-1][:300]}")
-            return
-        outcome.facts["second_look"] = {"seconds": seconds, "cases": cases}
+            what = f"no second look in the simulator{where}, missing barriers may have gone well"
+            outcome.note(f"{what}: {why[-1][:300]}")
         for reason in seen:
+            text = f"On a GPU the results were right. In the simulator{where}: {reason['text']}"
             if ": race: " in reason["text"] and not any(words in reason["text"] for words in DECISIVE):
-                outcome.note(f"[case {reason['case']}] {SEEN} {reason['text']}")
+                outcome.note(f"[case {reason['case']}] {text}")
             elif reason["check"] not in outcome.settings.without:
-                code = ExitCode(reason["exit_code"])
-                outcome.findings.append(Finding(code, reason["check"], f"{SEEN} {reason['text']}", reason["case"]))
+                outcome.findings.append(Finding(ExitCode(reason["exit_code"]), reason["check"], text, reason["case"]))
+        if self.of_few and not outcome.findings:
+            self.of_few.add_to(outcome)
 
     def _result(self, patience: float) -> dict:
         """The document of the verification, or one whose note says why there is none."""
@@ -102,6 +113,8 @@ class SecondLook:
         return self
 
     def __exit__(self, *_) -> None:
+        if self.of_few:
+            self.of_few.__exit__()
         worker.kill_tree(self.process.pid)
         self.process.wait()
         self.folder.cleanup()

@@ -89,6 +89,16 @@ def test_a_missing_barrier_decides():
     assert not look(SHARED, cases=("odd",), without=frozenset({"simulation"})).findings
 
 
+def test_a_buffer_that_a_persistent_cta_uses_again_is_seen_on_a_gpu_of_few_multiprocessors():
+    """With as many CTAs as a large GPU has none of the small cases gives one a second row."""
+    outcome = look(CHEATS / "d9_cute_rows_of_a_persistent_cta.py")
+
+    assert {found.check for found in outcome.findings} == {"simulation"}
+    assert all("on a GPU of 1 multiprocessor: " in found.text for found in outcome.findings)
+    assert "shared memory" in outcome.findings[0].text
+    assert outcome.facts["second_look"]["cases"]
+
+
 def test_a_conflict_over_global_memory_is_a_note(tmp_path):
     path = tmp_path / "in_place.py"
     path.write_text(IN_PLACE)
