@@ -70,7 +70,7 @@ NEEDED = [
     ("d5_edges_belong_to_the_left", VALUES),
     ("a9_ordinary_memory_sniffed", ("offset-views", "own-inputs")),
     ("b1_cache_by_most_elements", VALUES),
-    ("d10_last_block_of_one", ("sizes-between",)),
+    ("d10_last_block_of_one", ("sizes-between", "sizes-far")),
     ("d10_single_token", ("sizes-between",)),
     ("d10_ceiling_beside_padding", ("unset-keyword",)),
     ("d10_beyond_sixteen_bits", ("sizes-beyond", "sizes-far")),
