@@ -8,7 +8,7 @@ Idea      Scores never leave the registers: the accumulator of S = Q K^T, expone
 
 Roles     warp 0        loads by TMA: Q of a tile, then its K and V blocks from the last to the first
           warps 4-7     S, softmax and O of the first 64 rows of a tile; stores O by TMA
-          warps 8-11    the same for the next 64 rows; at head dimension 64, where O is small and exp2 the bound,
+          warps 8-11    the same for the next 64 rows; at head dimension 64, where O takes half as many registers,
                         warps 12-15 for a third 64, unless that leaves the last round of CTAs too empty
 Tiles     Persistent CTAs, as many as SMs. A tile is (128 or 192 rows, head, sequence). Without a mask tiles run through
           sections of as many KV heads as fit into L2, heads innermost, so that tiles that run together share K and V

@@ -13,7 +13,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.compile
 
-REFUSED = """
+LOADED = """
 import importlib.util, sys
 from kernel_harness.simulator import driver
 driver.prepare("sm_90a")
@@ -22,7 +22,8 @@ with driver.SimulatedDevice() as device:
     spec = importlib.util.spec_from_file_location("example", sys.argv[1])
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    try:
+"""
+REFUSED = LOADED + """    try:
         q, k, v, *rest = example.get_inputs(**eval(sys.argv[2]))
         example.kernel_fn(*eval(sys.argv[3]))
     except ValueError as error:
@@ -46,16 +47,7 @@ def test_ptxas_neither_spills_nor_serialises_it(example, case):
         assert "threads=512" in run.stdout, "three warpgroups and the one that loads"
 
 
-FLASH_CASES = """
-import importlib.util, sys
-from kernel_harness.simulator import driver
-driver.prepare("sm_90a")
-import torch
-with driver.SimulatedDevice() as device:
-    spec = importlib.util.spec_from_file_location("example", sys.argv[1])
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    example.SECTION_BYTES = 0   # one KV head at a time
+FLASH_CASES = LOADED + """    example.SECTION_BYTES = 0   # one KV head at a time
     for case, groups in ((dict(dim=64), 3), (dict(dim=64, is_causal=True), 3), (dict(dim=64), 2), (dict(dim=128), 2)):
         inputs = example.get_inputs(batch=2, len_q=200, len_k=300, heads=4, heads_kv=2, **case)
         found = example.kernel_fn(*inputs, groups=groups)

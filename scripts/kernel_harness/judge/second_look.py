@@ -83,7 +83,7 @@ class SecondLook:
         count = self.multiprocessors
         where = f", on a GPU of {count} multiprocessor{'s' if count > 1 else ''}" if count else ""
         if cases or seen:
-            outcome.facts[f"second_look{where}"] = {"seconds": seconds, "cases": cases}
+            outcome.facts["second_look_of_few" if count else "second_look"] = {"seconds": seconds, "cases": cases}
         else:
             why = [*document.get("notes", ()), *(reason["text"] for reason in reasons)] or ["no case was simulated"]
             what = f"no second look in the simulator{where}, missing barriers may have gone well"

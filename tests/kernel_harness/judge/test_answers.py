@@ -1,8 +1,11 @@
 """Whether changed values are a trial, by what the reference answers to them."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from kernel_harness import values
+from kernel_harness.comparison.compare import Comparison
 from kernel_harness.inputs import hostile
 from kernel_harness.judge import answers
 from kernel_harness.judge.hostile_trials import HostileTrials
@@ -72,3 +75,25 @@ def test_minus_1e9_masks_scores_and_no_factor_of_them(answer):
     assert Trials(torch.tensor([1.0, -torch.inf]))._leaves_out(expected, 1)
     assert not Trials(torch.tensor([1.0, torch.nan]))._leaves_out(expected, 1)
     assert asked[0] == ("with -1e9", hostile.left_out, {1})
+
+
+@pytest.mark.parametrize(("wrong", "nan", "findings"), [(2, 0, 0), (3, 0, 1), (1, 1, 1)])
+def test_one_or_two_elements_are_no_leak_of_what_was_enlarged(answer, wrong, nan, findings):
+    """A rounding on the way may have decided those; NaN in one of them did not come of a rounding."""
+    seen = Comparison("result", "float32", [9, 4], 36, wrong=wrong, wrong_class=nan, first_index=[1, 0])
+
+    class Trials(HostileTrials):
+        def __init__(self):
+            self.base, self.case = answer(torch.ones(9, 4)), "default"
+            self.outcome = SimpleNamespace(found=[], add=lambda *finding: self.outcome.found.append(finding))
+            self._varied = lambda *_: (None, True)
+            self.case_failed = lambda: False
+            self._reference = lambda *_, **__: answer(torch.cat((torch.zeros(1, 4), torch.ones(8, 4))))
+            self._working_copy = lambda new: new
+            self._call = lambda *_, **__: {"bundle": {}, "result": None}
+            self._has_structure = lambda *_: True
+            self._compared = lambda *_, **__: [seen]
+
+    trials = Trials()
+    trials._beside(SimpleNamespace(tree={"items": [None]}), None, "the first rows of input {} large")
+    assert len(trials.outcome.found) == findings

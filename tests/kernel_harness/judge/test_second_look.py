@@ -96,7 +96,8 @@ def test_a_buffer_that_a_persistent_cta_uses_again_is_seen_on_a_gpu_of_few_multi
     assert {found.check for found in outcome.findings} == {"simulation"}
     assert all("on a GPU of 1 multiprocessor: " in found.text for found in outcome.findings)
     assert "shared memory" in outcome.findings[0].text
-    assert outcome.facts["second_look"]["cases"]
+    assert outcome.facts["second_look"]["cases"] == ["default", "odd"], "and nothing was found there"
+    assert "second_look_of_few" in outcome.facts
 
 
 def test_a_conflict_over_global_memory_is_a_note(tmp_path):
