@@ -59,6 +59,8 @@ def aliases(result, inputs: list, mutates: frozenset[int]) -> list[str]:
         texts += [f"{label} shares memory with {other}" for other, low, high in spans if start < high and low < stop]
         if any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)):
             texts.append(f"{label} is expanded (stride 0): several elements are one memory cell")
+        elif overlaps_itself(tensor):
+            texts.append(f"{label} overlaps itself: several elements are one memory cell")
     return texts
 
 
@@ -74,13 +76,24 @@ def overlaps(tensors: list[torch.Tensor]) -> list[str]:
 
 
 def common_cells(a: torch.Tensor, b: torch.Tensor) -> bool:
-    cells = []
-    for tensor in (a, b):
-        offsets = torch.zeros((), dtype=torch.int64)
-        for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
-            offsets = offsets.unsqueeze(-1) + torch.arange(size) * stride
-        cells.append(tensor.data_ptr() + offsets.flatten() * tensor.element_size())
+    cells = [tensor.data_ptr() + _offsets(tensor) * tensor.element_size() for tensor in (a, b)]
     return bool(torch.isin(*cells).any())
+
+
+def overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Is an element of it another one, too, as of windows that share samples? Of large ones only what strides tell."""
+    reach, nests = 0, True
+    for stride, size in sorted((n, size) for size, n in zip(tensor.shape, tensor.stride(), strict=True) if size > 1):
+        nests, reach = nests and stride > reach, reach + stride * (size - 1)
+    return not nests and tensor.numel() <= OVERLAP_LIMIT_ELEMENTS and len(_offsets(tensor).unique()) < tensor.numel()
+
+
+def _offsets(tensor: torch.Tensor) -> torch.Tensor:
+    """Where in its memory each element lies, in elements from the first."""
+    offsets = torch.zeros((), dtype=torch.int64)
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        offsets = offsets.unsqueeze(-1) + torch.arange(size) * stride
+    return offsets.flatten()
 
 
 def memory(tensor: torch.Tensor) -> tuple[int, int]:
@@ -104,6 +117,19 @@ def leaves(value, all_tensors: bool = False):
 def places(value) -> set[int]:
     """Addresses of its tensors."""
     return {t.data_ptr() for t in leaves(value) if t.layout is torch.strided and t.numel()}
+
+
+def gradients(result, inputs: list) -> list[torch.Tensor]:
+    """Of the inputs that require one, for gradients of the results that are the same in each process and exact in each
+    format of 16 bits or more. ValueError where no result requires one."""
+    ends = [t for t in leaves(result) if t.requires_grad]
+    if not ends:
+        raise ValueError("no result requires a gradient, though inputs do")
+    draws = [torch.randint(-8, 9, t.shape, generator=torch.Generator().manual_seed(i)) for i, t in enumerate(ends)]
+    given = [draw.div(4).to(t) for draw, t in zip(draws, ends, strict=True)]
+    wanted = [t for t in leaves(inputs) if t.requires_grad]
+    found = torch.autograd.grad(ends, wanted, given, allow_unused=True)
+    return [torch.zeros_like(t) if g is None else g for t, g in zip(wanted, found, strict=True)]
 
 
 def settled(value):

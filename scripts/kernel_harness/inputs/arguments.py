@@ -105,6 +105,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
         yield old, not old, True, {**node, "value": not old}
     elif kind == "int":
         yield old, old + 1, False, {**node, "value": old + 1}
+        if old == -1:  # the last but one, whose hash in Python is that of the last
+            yield old, -2, False, {**node, "value": -2}
         if old >= TILED:  # what falls into the middle of a tile says more than what passes its end by one
             new = 2 * old // 3 | 1
             yield old, new, False, {**node, "value": new}

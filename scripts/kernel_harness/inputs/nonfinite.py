@@ -23,6 +23,55 @@ def specials(
     return _narrowed(wide.view(x.shape), x.dtype)
 
 
+def extremes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The largest finite numbers of the format, of both signs, at a few random places."""
+    most = torch.finfo(x.dtype).max
+    return None if x.dtype.itemsize < 2 or is_sorted(x) else specials(x, generator, (most, -most))
+
+
+def may_mark(marks: torch.Tensor) -> bool:
+    """Are these flags, some of each kind, or numbers that may be lengths of rows?"""
+    if marks.dtype is torch.bool:
+        return bool(marks.any()) and not bool(marks.all())
+    is_vector = marks.dtype in (torch.int32, torch.int64) and marks.dim() == 1 and marks.numel() > 0
+    return is_vector and bool((marks >= 0).all())
+
+
+def where_left_out(marks: torch.Tensor, value: bool | None):
+    """A change to NaN where flags ``marks`` have ``value``; or, by lengths ``marks``, behind so many elements of each
+    row. The dimensions of the flags are some of the tensor's, in their order; that of the lengths stands before the one
+    whose lengths they are."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        dims = _matched(marks.shape, x.shape)
+        if x.dtype.itemsize < 2 or dims is None:
+            return None
+        flags = marks.to(x.device) == value
+        if value is None:
+            along = dims[-1] + 1
+            if along == x.dim() or not 0 < int(marks.max()) <= x.shape[along] or int(marks.min()) == x.shape[along]:
+                return None
+            dims = [*dims, along]
+            flags = torch.arange(x.shape[along], device=x.device) >= marks.to(x.device)[:, None]
+        wanted = [x.shape[d] if d in dims else 1 for d in range(x.dim())]
+        return x.masked_fill(flags.view(wanted), math.nan)
+
+    return change
+
+
+def _matched(shape: torch.Size, wanted: torch.Size) -> list[int] | None:
+    """Dimensions of ``wanted``, in order, of the sizes in ``shape``; None where there are none such."""
+    dims, at = [], 0
+    for size in shape:
+        while at < len(wanted) and wanted[at] != size:
+            at += 1
+        if at == len(wanted):
+            return None
+        dims.append(at)
+        at += 1
+    return dims or None
+
+
 def row(at: int):
     """A change of one row of a matrix (or batch of them) to NaN: what reads beyond its own row, if only to multiply by
     zero, carries it on. Of one dimension a transform that mixes all of it is as honest as any, and is left alone."""

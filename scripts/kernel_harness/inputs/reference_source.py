@@ -6,11 +6,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+MISSING = object()
 ADDING = ("index_add", "scatter_add", "bincount")
 
 
 def reference_of(tree: ast.Module) -> ast.FunctionDef | None:
-    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "reference_fn"), None)
+    return _function(tree, "reference_fn")
+
+
+def _function(tree: ast.Module, name: str) -> ast.FunctionDef | None:
+    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name), None)
 
 
 def named(tree: ast.Module, word: str) -> set[int]:
@@ -18,6 +23,31 @@ def named(tree: ast.Module, word: str) -> set[int]:
     function = reference_of(tree)
     names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)] if function else []
     return {index for index, name in enumerate(names) if word in name.lower()}
+
+
+def shared_options(tree: ast.Module, kernel_tree: ast.Module, given: int) -> list[object]:
+    """Defaults of the parameters behind the first ``given``, one after the other, that reference_fn and kernel_fn have
+    alike, as far as they are constants."""
+    found = []
+    both = _defaults(reference_of(tree)), _defaults(_function(kernel_tree, "kernel_fn"))
+    for one, other in zip(*both, strict=False):
+        if len(found) < given:
+            found.append(None)
+        elif one == other and one[1] is not MISSING:
+            found.append(one[1])
+        else:
+            break
+    return found[given:]
+
+
+def _defaults(function: ast.FunctionDef | None) -> list[tuple[str, object]]:
+    """(name, default) of the positional parameters; MISSING where there is none, or it is no constant."""
+    if function is None:
+        return []
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    nodes = [None] * (len(names) - len(function.args.defaults)) + function.args.defaults
+    return [(name, node.value if isinstance(node, ast.Constant) else MISSING)
+            for name, node in zip(names, nodes, strict=True)]
 
 
 def takes_repeats(tree: ast.Module) -> bool:

@@ -8,15 +8,16 @@ from itertools import combinations
 NUMBERS = {int: (8, 1), float: (0.5,)}  # where the default is zero: eight elements to spare, a share of one half
 ONES = (2, 3)  # where it is one: a batch, a dilation, groups
 MOST_REVERTED = 3
+TIMES = 2  # as large
 OPTIONS = ("bool", "float", "str", "NoneType", "dtype")  # types of defaults that are no sizes
 
 
 def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
     """For each keyword whose default stands in all cases, each case that sets several options (with one of them as by
-    default), each pair of options that cases set one at a time, and each flag with a sequence that no case has beside
-    it, [the keywords to try], of which the first that are taken count: the other value of a flag, others than zero of a
-    number, others than one of an integer. Another size or dtype that never changes may be the only one that a kernel is
-    for."""
+    default), each pair of options that cases set one at a time, each flag with a sequence that no case has beside it,
+    and each dtype with far larger numbers than cases have beside it, [the keywords to try], of which the first that are
+    taken count: the other value of a flag, others than zero of a number, others than one of an integer. Another size
+    or dtype that never changes may be the only one that a kernel is for."""
     found = []
     for name, default in defaults.items():
         if any(case.get(name, default) != default for case in cases):
@@ -27,7 +28,8 @@ def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, ob
             found.append([{name: value} for value in NUMBERS[type(default)]])
         elif type(default) is int and default == 1:
             found.append([{name: value} for value in ONES])
-    return found + _reverted(defaults, cases) + _pairs(defaults, cases) + _beside(defaults, cases)
+    further = (_reverted, _pairs, _beside, _formats)
+    return found + [row for kind in further for row in kind(defaults, cases)]
 
 
 def _reverted(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
@@ -58,6 +60,24 @@ def _beside(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, 
             new.sort(key=lambda case: len(set(case.get(name, defaults[name]))) == 1)
             found += [[{**case, flag: not defaults[flag]} for case in new]] if new else []
     return found
+
+
+def _formats(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
+    """Each dtype that some case sets, in the cases without it that set a far larger number than any with it, the
+    largest first: positions and lengths beyond what a format counts."""
+    kinds = [name for name, default in defaults.items() if type(default).__name__ == "dtype"]
+    found = []
+    for name in kinds:
+        for kind in dict.fromkeys(case[name] for case in cases if case.get(name, defaults[name]) != defaults[name]):
+            most = TIMES * max(_largest({**defaults, **case}) for case in cases if case.get(name) == kind)
+            plain = [case for case in cases if case.get(name, defaults[name]) == defaults[name]]
+            new = sorted((case for case in plain if _largest(case) > most), key=_largest, reverse=True)
+            found += [[{**case, name: kind} for case in new[:MOST_REVERTED]]] if new else []
+    return found
+
+
+def _largest(case: Mapping) -> int:
+    return max((value for value in case.values() if type(value) is int), default=0)
 
 
 def _pairs(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:

@@ -175,7 +175,8 @@ class _DerivedTrial(CaseTrials):
                 self._fail(check, f"its process is lost: {error}", is_its_own)
                 raise
             if reply is None:
-                if check not in ("unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far"):
+                is_beyond = check in ("unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
+                if not is_beyond or not ("memory" in self.error or self.error.startswith(REFUSALS)):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):

@@ -8,7 +8,7 @@ import torch
 
 from .. import values
 from ..comparison import structure
-from ..comparison.structure import floats, same_outputs
+from ..comparison.structure import finite, floats, same_outputs
 from ..contract import ContractError, read_source
 from ..inputs import alike, integers, reference_source, structured, thresholds, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
@@ -17,6 +17,7 @@ from .file_checks import FileChecks
 
 MOST_SCALARS = 8
 LAID_OUT_BYTES = 2**26  # of inputs that are laid out anew, on the CPU
+PAIRS = 3  # of integers that change places, one at a time
 EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
 
@@ -73,7 +74,12 @@ class RuleBreakers(FileChecks):
         new, moved = self._varied(first, variations.swap, kinds="index")
         if moved and self._moves(new):  # what is looked at in a few places may be as before
             found.append(RuleBreaker("replay", "a few integers or masks in each other's place", new))
+        for _ in range(PAIRS):
+            new, moved = self._varied(first, variations.swap_one, kinds="index")
+            if moved and self._moves(new):  # nor may what is kept under sums and samples be
+                found.append(RuleBreaker("replay", "two integers in each other's place", new))
         found += self._other_arguments(first)
+        found += self._options_never_given(first)
         found += self._other_integers(first)
         found += self._other_fixed_integers(first)
         found += self._rule_keepers(first)
@@ -118,6 +124,41 @@ class RuleBreakers(FileChecks):
             says = {"decides": True, "partly": not other.decides}
             found.append(RuleBreaker("ignored-argument", what, other.bundle, **says))
         return found
+
+    def _options_never_given(self, first: Bundle) -> list[RuleBreaker]:
+        """What kernel_fn and reference_fn may be given, too, and get_inputs does not give: each alone, the others as by
+        default. In place of None a factor for each element, for each of the last dimension, and a number."""
+        given, kernel_tree = len(first.tree["items"]), read_source(self.settings.kernel)[1]
+        tree = read_source(self.settings.reference)[1] if self.settings.reference else kernel_tree
+        defaults = reference_source.shared_options(tree, kernel_tree, given)
+        mapping, found = values.Mapping(first, writable=False), []
+        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        data = next((x for x in items if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dim()), None)
+        if not defaults or data is None or first.size > LAID_OUT_BYTES or len({s.device for s in first.spans}) > 1:
+            return []
+        kind = {"dtype": data.dtype} if data.dtype.itemsize > 1 else {"dtype": torch.float32}
+        for at, default in enumerate(defaults):
+            choices = [*(torch.rand(shape, **kind) + 0.5 for shape in (data.shape, data.shape[-1:])), 0.375]
+            if type(default) is bool:
+                choices = [not default]
+            elif type(default) in (int, float):
+                choices = [0.25 if type(default) is float and default != 0.25 else default + 1, 0.5, 2 * default + 1]
+            elif default is not None:
+                continue
+            for choice in choices:
+                chosen = [*items, *defaults[:at], choice, *defaults[at + 1 :]]
+                new = self._laid_out(chosen, first)
+                if self._moves(new) and self._answers_as(new):
+                    what = f"a tensor {tuple(choice.shape)}" if isinstance(choice, torch.Tensor) else repr(choice)
+                    what += f" for argument {given + at}, which get_inputs never gives,"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+                    break
+        return found
+
+    def _answers_as(self, bundle: Bundle) -> bool:
+        """Does the reference answer with tensors like those on the first inputs, and as finite ones?"""
+        expected = self._reference(bundle, "argument", golden=False)
+        return structure.matching(expected["native"], self.base["native"]) is not None and finite(expected)
 
     def _other_fixed_integers(self, first: Bundle) -> list[RuleBreaker]:
         """Those that get_inputs makes alike every time, without those it draws, among which they would go unseen."""

@@ -25,7 +25,7 @@ from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, fille
 from ..observation.surroundings import Surroundings
 from ..observation.tracing import trace_call
 from ..observation.witness import Witness
-from ..outputs import aliases, distance, leaves, places, result_problem, settled
+from ..outputs import aliases, distance, gradients, leaves, places, result_problem, settled
 from ..processes import neutral
 
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
@@ -98,6 +98,7 @@ def call(
     own: str = "",
     again: int = 0,
     then: dict | None = None,
+    backward: bool = False,
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -107,8 +108,9 @@ def call(
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: a slot whose first input, which holds the same values, takes the place of the first.
     launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
-    for the call. again: so many more calls follow, whose results are dropped; then: and one on this bundle.
-    own: a case, whose get_inputs makes the tensors that are passed, here, before they are given the values.
+    for the call. again: so many more calls follow, whose results are dropped; then: and one on this bundle. own: a
+    case, whose get_inputs makes the tensors that are passed, here, before they are given the values. backward: the
+    gradients of the inputs take the place of the result.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     following = [filled(prepare(then, "then", "", None))] if then else []
@@ -117,6 +119,8 @@ def call(
     if borrow:
         entry.inputs[0] = SLOTS[borrow].inputs[0]
     on_gpu = any(t.is_cuda for t in entry.storages.values())
+    if backward:
+        torch.ones(1, device=_device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own
     state, threads = integrity.numeric_state(), integrity.thread_count()
     versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
     arguments = list(entry.inputs)
@@ -135,6 +139,7 @@ def call(
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
+                    result = gradients(result, arguments) if backward else result
                 facts |= seen.told(result) if seen else {}
                 for later in [arguments] * again + following:
                     _file.kernel_fn(*later)
@@ -276,12 +281,8 @@ def recheck() -> dict:
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     changed = [name for name, result, prints in _history if _prints(result) != prints]
-    return {
-        "changed": changed,
-        "kept": [name for name, _, _ in _history],
-        "replaced": _snapshot.replaced_functions(),
-        "changed_files": _snapshot.changed_files(),
-    }
+    tampered = {"replaced": _snapshot.replaced_functions(), "changed_files": _snapshot.changed_files()}
+    return {"changed": changed, "kept": [name for name, _, _ in _history], **tampered}
 
 
 def drop(slots: list[str]) -> dict:

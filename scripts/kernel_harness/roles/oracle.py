@@ -24,7 +24,7 @@ from ..inputs.seeding import reseeded
 from ..inputs.symbols import symbols_elsewhere
 from ..observation import integrity
 from ..observation.tracing import trace_call
-from ..outputs import aliases
+from ..outputs import aliases, gradients
 from ..processes import bytecode
 
 GOLDEN_LIMIT_BYTES = 2 * 2**30  # of float64 copies; a larger case is judged against the native reference alone
@@ -38,6 +38,7 @@ _file: KernelFile | None = None
 _reference: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _pretending = contextlib.nullcontext
+_backward = False  # does a request want the gradients of the inputs in place of the result?
 _symbols: dict[tuple[str, bool], frozenset] = {}  # of a case, which of its tensors are symbols in others
 
 
@@ -125,6 +126,7 @@ def reference(
     tipped: bool = False,
     choices: dict | None = None,
     turned: bool = False,
+    backward: bool = False,
 ) -> dict:
     """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
 
@@ -133,8 +135,10 @@ def reference(
     alike, so that the reference's rule for them stays what is asked for. tipped: by several roundings, in many
     runs, for what the reference decides by a hair. choices: a bundle of integer tensors, whose order of equal values
     the reference takes where PyTorch promises none; ``is_free`` of the answer says that there was such a place. turned:
-    it takes another order there.
+    it takes another order there. backward: the gradients of the inputs take the place of the result.
     """
+    global _backward
+    _backward = backward
     source = values.Mapping(values.Bundle.from_json(bundle), writable=False)
     answer = {}
     proposals = _tensors(_materialise(values.Mapping(values.Bundle.from_json(choices)))) if choices else []
@@ -238,8 +242,10 @@ def _run(arguments: list, traced: bool = True) -> tuple:
     try:
         with _pretending():
             if not traced:  # a profile function would slow down each step of PyTorch's decompositions
-                return _reference.reference_fn(*arguments), None, None
+                result = _reference.reference_fn(*arguments)
+                return (gradients(result, arguments) if _backward else result), None, None
             result, trace = trace_call(_reference.reference_fn, arguments, _reference.path)
+            result = gradients(result, arguments) if _backward else result
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()  # what it did wrong on the device is raised here
     except _KernelCalled:
@@ -291,7 +297,7 @@ def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0,
                 bits = wide.view(torch.int64).mul(SPREADING).bitwise_right_shift(63 - TIED_BITS)
                 chances = chances[bits % len(chances)]
             wide.mul_(1 + step * (2 * chances - 1))
-        return wide
+        return wide.requires_grad_(value.requires_grad and _backward)
 
     return adapt(values.rebuild(source.bundle.tree, storage))
 

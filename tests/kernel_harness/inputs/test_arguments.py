@@ -102,3 +102,8 @@ def test_a_number_becomes_one_that_is_the_same_in_three_digits(tmp_path):
 
     assert len(found) == 1
     assert found != [0.01]
+
+
+def test_the_last_dimension_becomes_the_one_whose_hash_is_the_same(tmp_path):
+    assert hash(-1) == hash(-2)
+    assert -2 in [new for new, _, _ in changed(-1, tmp_path)]

@@ -61,3 +61,16 @@ def test_inputs_are_known_by_their_names_in_the_reference():
 
     assert reference_source.named(tree, "seed") == {1}
     assert reference_source.named(ast.parse("x = 1"), "seed") == set()
+
+
+def test_options_that_kernel_and_reference_share_begin_behind_what_is_given():
+    tree = ast.parse("""
+def reference_fn(x, bias, weight=None, eps=1e-5, scale=SCALE, causal=False): ...
+def kernel_fn(x, bias, weight=None, eps=1e-5, scale=SCALE, causal=False): ...
+""")
+
+    assert reference_source.shared_options(tree, tree, 2) == [None, 1e-5]  # what a name stands for is not known
+    assert reference_source.shared_options(tree, tree, 3) == [1e-5]
+    other = ast.parse("def kernel_fn(x, bias, weight=None, eps=1e-6): ...")
+    assert reference_source.shared_options(tree, other, 2) == [None]
+    assert reference_source.shared_options(tree, ast.parse("kernel_fn = torch.compile(f)"), 2) == []

@@ -51,6 +51,16 @@ def test_a_flag_is_set_beside_sequences_that_no_case_has_with_it():
     assert unset(defaults, [{}, {"turned": True}]) == []
 
 
+def test_a_format_is_set_beside_larger_numbers_than_cases_have_with_it():
+    """Positions beyond what it counts."""
+    defaults = {"tokens": 8, "longest": 20, "dtype": torch.float32}
+    long, short = {"tokens": 9, "longest": 1000}, {"tokens": 300}
+
+    assert unset(defaults, [{}, short, long, {"tokens": 100, "dtype": torch.float16}]) == [
+        [{**long, "dtype": torch.float16}, {**short, "dtype": torch.float16}]]
+    assert unset(defaults, [{}, short, {"tokens": 150, "dtype": torch.float16}]) == []
+
+
 def test_cases_are_made_of_what_get_inputs_takes():
     def get_inputs(n=1 << 20, spare=0, causal=False):
         if spare == 8:

@@ -1,0 +1,112 @@
+"""Trials with NaN, infinities and the largest finite numbers among the inputs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import torch
+
+from .. import values
+from ..comparison.structure import finite, floats, same_outputs, tensors
+from ..contract import ContractError
+from ..inputs import nonfinite
+from ..values import Bundle
+from . import answers
+from .rule_breakers import RuleBreakers
+
+MOST_LEFT_OUT = 6  # pairs of inputs, of which one leaves out parts of the other
+
+
+class NonfiniteTrials(RuleBreakers):
+    """Where the reference stays finite, the kernel must be right."""
+
+    def _left_out(self, first: Bundle) -> None:
+        """NaN where flags or lengths leave an input out: in padding lies whatever was there, and zero times that is
+        not zero. A reference that multiplies, too, says so by its own NaN."""
+        mapping, tried = values.Mapping(first, writable=False), 0
+        given = [(i, values.rebuild(n, mapping.bytes_of)) for i, n in enumerate(first.tree["items"])
+                 if n["kind"] == "tensor"]
+        pairs = [(at, marks, index) for at, marks in given for index, _ in given if nonfinite.may_mark(marks)]
+        for at, marks, index in pairs:
+            for value in (False, True) if marks.dtype is torch.bool else (None,):
+                new, moved = self._varied(first, nonfinite.where_left_out(marks, value), {index})
+                if not moved or tried == MOST_LEFT_OUT or self.case_failed():
+                    continue
+                tried += 1
+                try:
+                    expected = self._reference(new, "left out", roundings=True)
+                except ContractError:
+                    continue
+                if not floats(expected["native"]) or not finite(expected):
+                    continue
+                label = f"NaN in input {index} wherever input {at} leaves it out"
+                reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
+                if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
+                    seen = f"With {label} the reference is finite, and the result is wrong"
+                    self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
+
+    def _extremes(self, first: Bundle) -> None:
+        """The largest finite numbers, for a kernel that has made no rounding of its own: what only moves, chooses or
+        converts them has none to make there. Arithmetic may overflow on the way."""
+        mine = [c for c in self.outcome.comparisons if c["case"] == self.case and c["total"]]
+        if mine and not any(c["budget_used"] for c in mine):
+            self._hostile_trial(first, "the largest finite numbers at a few places", nonfinite.extremes, decisive=True)
+
+    def _nans(self, first: Bundle) -> None:
+        """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""
+        new, moved = self._varied(first, nonfinite.nans)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "nans", roundings=True)
+        except ContractError:
+            return
+        is_about_nan = bool(floats(expected["native"])) and finite(expected)
+        if not is_about_nan or same_outputs(expected["native"], self.base["native"]):
+            return
+        with suppress(ContractError):  # a few may have fallen where the reference happens not to look
+            many = self._reference(self._varied(first, nonfinite.many_nans)[0], "nans", golden=False)
+            if not finite(many):
+                return
+        reply = self._call("NaN at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+            seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
+            self.outcome.add("other-values", seen, self.case)
+
+    def _infinities(self, first: Bundle, change) -> None:
+        """A reference that is finite where an input is infinite, and something else where it is merely large, is about
+        infinity: there the kernel must be right, too. (Where it nears a limit, as a sigmoid does, it is not.)"""
+        new, moved = self._varied(first, change)
+        if not moved or self.case_failed():
+            return
+        large, _ = self._varied(new, nonfinite.large)
+        try:
+            expected, limit = (self._reference(bundle, "infinities", roundings=True) for bundle in (new, large))
+        except ContractError:
+            return
+        # Integers and codes are finite whatever they come from: an index beside NaN says nothing.
+        dtypes = {t.dtype for t in tensors(expected["native"])}
+        if not any(t.is_floating_point and t.itemsize > 1 for t in dtypes) or not finite(expected):
+            return
+        if all(c.passed for c in self._compared(expected["native"], limit)):
+            return
+        reply = self._call("infinities at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
+        if self._failed_quietly(reply, expected):
+            seen = "Where inputs are infinite the reference is finite by a rule of its own, and the result is wrong"
+            self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
+
+    def _marked(self, first: Bundle, change, label: str) -> None:
+        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else."""
+        new, moved = self._varied(first, change)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = self._reference(new, "marks", roundings=True)
+        except ContractError:
+            return
+        if not answers.are_mostly_finite(expected, self.base):
+            return
+        reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
+        if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
+            seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
+            self.outcome.add("other-values", seen, self.case)

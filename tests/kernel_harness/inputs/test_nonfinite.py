@@ -1,0 +1,40 @@
+"""NaN where flags or lengths leave an input out."""
+
+import pytest
+import torch
+from kernel_harness.inputs.nonfinite import may_mark, where_left_out
+
+pytestmark = pytest.mark.cpu
+
+
+def nan_places(marks, value, shape):
+    changed = where_left_out(torch.tensor(marks), value)(torch.ones(shape), torch.Generator())
+    return None if changed is None else changed.isnan()
+
+
+def test_flags_mark_the_dimensions_of_their_sizes():
+    flags = [[True, False, True], [False, True, True]]
+
+    marked = nan_places(flags, False, (2, 4, 3, 5))
+    assert torch.equal(marked.any(1).any(-1), ~torch.tensor(flags))
+    assert torch.equal(marked.all(1).all(-1), ~torch.tensor(flags))
+    assert torch.equal(nan_places(flags, True, (2, 3)), torch.tensor(flags))
+    assert nan_places(flags, True, (3, 2)) is None
+
+
+def test_lengths_leave_out_the_end_of_each_row():
+    marked = nan_places([1, 0, 3], None, (3, 3, 2))
+
+    assert marked.any(-1).sum(1).tolist() == [2, 3, 0]
+    assert not marked[0, 0].any()
+    assert nan_places([3, 3], None, (2, 3)) is None  # nothing is left out
+    assert nan_places([4, 1], None, (2, 3)) is None  # no lengths of these rows
+    assert nan_places([1, 2], None, (5, 2)) is None  # the last dimension has no rows behind it
+
+
+def test_what_may_mark():
+    assert may_mark(torch.tensor([True, False]))
+    assert not may_mark(torch.tensor([True, True]))
+    assert may_mark(torch.tensor([0, 7]))
+    assert not may_mark(torch.tensor([-1, 7]))
+    assert not may_mark(torch.tensor([0.0, 1.0]))
