@@ -179,7 +179,7 @@ def largest(bundle: Bundle) -> float:
     stands for them in masks, are left out."""
     mapping, found = Mapping(bundle, writable=False), 0.0
     for _, node in tensors_of(bundle.tree):
-        x = rebuild(node, mapping.bytes_of)
+        x = rebuild(node, mapping.bytes_of).detach()
         if x.is_floating_point() and x.dtype.itemsize > 1 and x.numel():
             found = max(found, float(torch.where(x.abs() < MASKED, x, 0).abs().max()))
     return found

@@ -100,11 +100,23 @@ def _binary(integer, wide, native):
             return Operation(
                 kind, (kind, kind), lambda a, b: np.clip(integer(np.int64(a), np.int64(b)), low, high).astype(np.int32)
             )
-        if kind in ("u16x2", "s16x2"):
-            raise mods.unsupported(kind)
-        return Operation(kind, (kind, kind), integer)
+        return Operation(kind, (kind, kind), _by_halves(integer, kind))
 
     return build
+
+
+def _by_halves(operator, kind):
+    """An operation on each of two integers of 16 bits in a register; on others itself."""
+    if kind not in ("u16x2", "s16x2"):
+        return operator
+    dtype = np.int16 if kind == "s16x2" else np.uint16
+
+    def function(*words):
+        words = [np.asarray(word, dtype=np.uint32) for word in words]
+        low, high = (operator(*((word >> shift).astype(np.uint16).view(dtype) for word in words)) for shift in (0, 16))
+        return low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << np.uint32(16)
+
+    return function
 
 
 def _f64_or_odd_sum(a, b):
@@ -293,7 +305,8 @@ def _min_max(largest):
             relu = mods.flag("relu")
             kind = mods.type()
             pick = np.maximum if largest else np.minimum
-            return Operation(kind, (kind, kind), (lambda a, b: np.maximum(pick(a, b), 0)) if relu else pick)
+            function = (lambda a, b: np.maximum(pick(a, b), a.dtype.type(0))) if relu else pick
+            return Operation(kind, (kind, kind), _by_halves(function, kind))
         ftz, propagate, xorsign = mods.flag("ftz"), mods.flag("NaN"), mods.flag("xorsign")
         if mods.flag("abs") != xorsign:
             raise mods.unsupported(".abs without .xorsign")

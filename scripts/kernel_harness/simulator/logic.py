@@ -237,6 +237,24 @@ def slct(mods):
     return Operation(kind, (kind, kind, chooser), lambda a, b, c: np.where(c >= 0, a, b))
 
 
+def dp2a(mods):
+    """Two integers of 16 bits times the lower, or upper, two of four bytes."""
+    shift = {"lo": 0, "hi": 16}[mods.take("lo", "hi")]
+    a_kind, b_kind = mods.types()
+    result = "u32" if a_kind == b_kind == "u32" else "s32"
+
+    def function(a, b, c):
+        halves, octets = (np.asarray(v).astype(np.uint32) for v in (a, b))
+        total = np.asarray(c, dtype=np.int64)
+        for i in (0, 1):
+            half = (halves >> 16 * i).astype(np.uint16).view("i2" if a_kind == "s32" else "u2")
+            octet = (octets >> shift + 8 * i).astype(np.uint8).view("i1" if b_kind == "s32" else "u1")
+            total = total + half.astype(np.int64) * octet
+        return total.astype(NUMPY_TYPES[result])
+
+    return Operation(result, ("b32", "b32", result), function)
+
+
 def dp4a(mods):
     a_kind, b_kind = mods.types()
     result = "u32" if a_kind == b_kind == "u32" else "s32"

@@ -109,6 +109,7 @@ RULES = {
     "tanh": Rule(f"{_FLOATING}: tanh", per_lane(arithmetic.tanh)),
     "copysign": Rule(f"{_FLOATING}: copysign", per_lane(arithmetic.copysign)),
     "testp": Rule(f"{_FLOATING}: testp", per_lane(arithmetic.testp)),
+    "dp2a": Rule(f"{_INTEGER}: dp2a", per_lane(logic.dp2a)),
     "dp4a": Rule(f"{_INTEGER}: dp4a", per_lane(logic.dp4a)),
     "popc": Rule(f"{_INTEGER}: popc", per_lane(logic.popc)),
     "clz": Rule(f"{_INTEGER}: clz", per_lane(logic.clz)),

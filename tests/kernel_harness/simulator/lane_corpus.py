@@ -211,6 +211,13 @@ def lane_cases():
         for mode in ("clamp", "wrap"):
             add(f"shf.{direction}.{mode}.b32", "b32", "b32", "b32", "u32", small=(2,))
     add("dp4a.s32.s32", "s32", "b32", "b32", "s32")
+    for kinds, result in (("s32.s32", "s32"), ("s32.u32", "s32"), ("u32.u32", "u32")):
+        for half in ("lo", "hi"):
+            add(f"dp2a.{half}.{kinds}", result, "b32", "b32", result)
+    for kind in ("u16x2", "s16x2"):
+        for operation in ("add", "min", "max"):
+            add(f"{operation}.{kind}", "b32", "b32", "b32")
+    add("max.relu.s16x2", "b32", "b32", "b32")
     for kind in ("f32", "f64"):
         for operation in ("add.rn", "sub.rn", "mul.rn", "div.rn"):
             add(f"{operation}.{kind}", kind, kind, kind)

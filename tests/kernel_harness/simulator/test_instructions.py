@@ -66,6 +66,32 @@ def test_integers_of_64_bits_become_16_bit_floats_in_one_rounding():
     assert result("cvt.rn.f16.u64", "f16", "u64", np.array([2049, 2051], np.uint64)).tolist() == [2048, 2052]
 
 
+def test_two_integers_of_16_bits_share_a_register():
+    """No carry from one to the other; the larger of each, as numbers with or without a sign."""
+    words, others = [0x0001FFFF, 0x80007FFF], [0x00020001, 0x00018000]
+
+    def of(name):
+        return [hex(x) for x in result(name, "b32", "b32", words, "b32", others)]
+
+    assert of("add.u16x2") == of("add.s16x2") == ["0x30000", "0x8001ffff"]
+    assert of("max.u16x2") == ["0x2ffff", "0x80008000"]
+    assert of("max.s16x2") == ["0x20001", "0x17fff"]
+    assert of("min.s16x2") == ["0x1ffff", "0x80008000"]
+    assert of("max.relu.s16x2") == ["0x20001", "0x17fff"]
+
+
+def test_products_of_two_with_two_of_four_bytes():
+    halves, octets = [0xFFFF0003], [0x80FF0201]  # -1 and 3; -128, -1, 2 and 1
+
+    def of(name, kind):
+        return int(result(name, kind, "b32", halves, "b32", octets, kind, [10])[0])
+
+    assert of("dp2a.lo.s32.s32", "s32") == 3 * 1 - 2 + 10
+    assert of("dp2a.hi.s32.s32", "s32") == 3 * -1 + 128 + 10
+    assert of("dp2a.hi.s32.u32", "s32") == 3 * 255 - 128 + 10
+    assert of("dp2a.hi.u32.u32", "u32") == 3 * 255 + 65535 * 128 + 10
+
+
 def test_directed_rounding():
     one, tiny = np.array([1, -1], np.float32), np.array([2.0**-60, 2.0**-60], np.float32)
     up, down = np.nextafter(np.float32(1), np.float32(2)), np.nextafter(np.float32(-1), np.float32(0))
