@@ -23,7 +23,8 @@ _OPERATORS: dict[type, Callable[[int, int], int]] = {
 
 
 def constants(tree: ast.Module) -> list[int]:
-    """The integers from LEAST to MOST with which the functions of a file compare what is no constant."""
+    """The integers from LEAST to MOST with which the functions of a file compare what is no constant, min() and max()
+    too: CTAs that are no more than so many take several tiles."""
     known: dict[str, int] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
@@ -34,9 +35,13 @@ def constants(tree: ast.Module) -> list[int]:
         if getattr(function, "name", "") in NOT_THE_KERNEL:
             continue
         for node in ast.walk(function):
+            sides = ()
             if isinstance(node, ast.Compare):
-                values = [_value(side, known) for side in (node.left, *node.comparators)]
-                found |= {value for value in values if value is not None} if None in values else set()
+                sides = (node.left, *node.comparators)
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("min", "max"):
+                sides = node.args if len(node.args) > 1 else ()
+            values = [_value(side, known) for side in sides]
+            found |= {value for value in values if value is not None} if None in values else set()
     return sorted(value for value in found if LEAST <= value <= MOST)
 
 

@@ -47,9 +47,9 @@ class NonfiniteTrials(RuleBreakers):
 
     def _extremes(self, first: Bundle) -> None:
         """The largest finite numbers, for a kernel that has made no rounding of its own: what only moves, chooses or
-        converts them has none to make there. Arithmetic may overflow on the way."""
+        converts them has none to make there. Arithmetic may overflow on the way, and of that an index tells nothing."""
         mine = [c for c in self.outcome.comparisons if c["case"] == self.case and c["total"]]
-        if mine and not any(c["budget_used"] for c in mine):
+        if mine and all("float" in c["dtype"] and not c["budget_used"] for c in mine):
             self._hostile_trial(first, "the largest finite numbers at a few places", nonfinite.extremes, decisive=True)
 
     def _nans(self, first: Bundle) -> None:

@@ -1,5 +1,6 @@
 """run_file.py KERNEL.py CASE_JSON [SMS [ARCH]]: one case of a kernel file in the simulator, on a GPU of that many SMs,
-against its reference; prints JSON. Of the case, "config" goes to kernel_fn; "in_place" is the input that is its out."""
+against its reference; prints JSON. Of the case, "config" goes to kernel_fn; "in_place" is the input that is its out;
+"names" of the module get other values."""
 
 import importlib.util
 import json
@@ -20,7 +21,7 @@ def frozen(value):
 
 def main(path, case, sms=None):
     case = json.loads(case)
-    in_place = case.pop("in_place", None)
+    in_place, names = case.pop("in_place", None), case.pop("names", {})
     options = {"config": frozen(case.pop("config"))} if "config" in case else {}
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
@@ -29,6 +30,7 @@ def main(path, case, sms=None):
         host.DEVICE_ATTRIBUTES[16] = int(sms)  # cudaDevAttrMultiProcessorCount
     with driver.SimulatedDevice(registers_of=simulation._registers) as device:
         spec.loader.exec_module(module)
+        vars(module).update(names)
         torch.manual_seed(0)
         inputs = module.get_inputs(**case)
         expected = module.reference_fn(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs])
