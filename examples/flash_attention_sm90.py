@@ -20,8 +20,8 @@ Buffers   Q and O a buffer each, K and V a ring each. K is released when S is th
 Requires  sm_90a; bfloat16 or float16; head dimension 64 or 128; any lengths. Causal counts from the end: query i sees
           keys up to i + len_k - len_q. No backward, but lse is returned for one.
 Verify    python scripts/verify_kernel.py examples/flash_attention_sm90.py
-Measured  H200, 16 heads: 0.99 to 1.17 of cuDNN at head dimension 128 and 1.04 to 1.25 at 64, 8K to 32K tokens
-          (results/h200-2026-11-27-f8cf804-variants.json); two warpgroups had 0.92 to 1.07 at 64
+Measured  H200, 16 heads, 8K to 32K tokens: 1.01 to 1.19 of the better of cuDNN and FlashAttention-2 at head dimension
+          128, 1.03 to 1.27 at 64 (results/h200-2026-11-27-2f5c769-kernels.json)
 """
 
 import functools

@@ -3,14 +3,14 @@
 Idea      A row stays in registers between its one read and its one write. Each warp reduces its part by shuffles; the
           parts meet once, in the shared memory of every CTA that works on the row: a cluster of them when it is long.
 Layout    A row belongs to `threads` threads of each CTA of its cluster, `vectors` 16-byte vectors each, neighbouring
-          vectors to neighbouring threads; of short rows, they take several. A row that starts off 16 bytes (odd N) is
-          cut at the vector boundaries of memory; the few elements before the first and after the last go one to a
-          thread.
+          vectors to neighbouring threads; of short rows, and of many long ones, they take two. A row that starts off
+          16 bytes (odd N) is cut at the vector boundaries of memory; the few elements before the first and after the
+          last go one to a thread.
 Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat16; less than 2^31 rows at any stride,
           1 to 262144 contiguous columns, compiled in. No backward. Bad input: ValueError before any launch.
 Verify    python scripts/verify_kernel.py examples/layernorm.py
-Measured  H100: 1.00 to 1.46 of the better of torch.compile and eager; 0.96 to 1.00 of a copy's speed up to 32768
-          columns of 128 MiB and more, 0.89 at 131072 (results/h100-2026-11-25-f487bea-kernels.json)
+Measured  H200, 128 MiB and more: 0.92 to 0.97 of a copy's speed from 4096 to 65536 columns, 0.90 at 131072, 0.78 at
+          262144 (results/h200-2026-11-27-2f5c769-variants.json)
 """
 
 import functools
@@ -35,6 +35,7 @@ VIEWS = {  # of an (M, N + 1) tensor as (M, N)
 TEST_CASES = {
     **{f"{m}x{n}": {"shape": (m, n)} for m, n in ((0, 64), (1, 1), (1000, 4), (77, 129), (16, 4096), (130, 20000))},
     **{view: {"shape": (130, 1032), "view": view} for view in VIEWS},
+    "two rows a thread": {"shape": (1025, 20480)},
     "residual": {"shape": (130, 1032), "residual": True},
     "residual odd": {"shape": (130, 1033), "residual": True},
     "fp16": {"shape": (300, 3000), "dtype": torch.float16},
@@ -63,7 +64,6 @@ def reference_fn(x, weight, bias, residual=None):  # EDIT: the operation in PyTo
 # EDIT: the statistics of a row, of parts together (merge), and the result they give (finish).
 EPS = 1e-5
 EMPTY = (0.0, 0.0, 0.0)  # the statistics of nothing: count, mean, sum of squared deviations
-PADDING = 0.0  # of no effect, as it is counted as no element
 
 
 # Factors in place of divisions: Float32 / is a subroutine, whose call takes half of the registers again.
@@ -82,15 +82,18 @@ def merge(counts, means, squares, columns, across):
 
 def finish(x, mean, squares, columns, weight, bias):
     """The results (E,) of the elements x (E,), from the statistics of their row."""
-    return (x - mean) * cute.math.rsqrt(squares * (1.0 / columns) + EPS) * weight.to(Float32) + bias.to(Float32)
+    return (x - mean) * cute.math.rsqrt(squares * (1.0 / columns) + EPS) * weight + bias
 
 
 # --- Configuration ---------------------------------------------------------------------------------------------------
 
+MANY = 4096  # CTAs of one row each, from which on each thread works on two rows
+
+
 @functools.cache
-def _configure(rows, columns, vector):
+def _configure(rows, columns, vector, has_residual):
     """(threads of a CTA on one row, vectors of a thread, rows that a CTA works on at once, CTAs on one row, rows that
-    each thread works on): small CTAs, no padding."""
+    each thread works on, CTAs that registers must leave room for on an SM): small CTAs, no padding."""
     arch = os.environ.get("CUTE_DSL_ARCH") or "sm_{}{}".format(*torch.cuda.get_device_capability())
     cluster = 1
     while 8192 < columns > cluster * (4096 if rows * cluster <= 64 else 8192):
@@ -99,13 +102,16 @@ def _configure(rows, columns, vector):
     vectors = -(-columns // (vector * cluster))
     if vectors <= 64:
         threads = 1 << ((vectors + 1) // 2 - 1).bit_length()
-        return threads, -(-vectors // threads), 64 // threads, 1, 2  # of two rows, more bytes are in flight
-    limits = (512 if cluster == 1 else 256, 4)  # threads at most, vectors at least
+        return threads, -(-vectors // threads), 64 // threads, 1, 2, 0  # of two rows, more bytes are in flight
+    # Two rows share the weights on their way from L2, whose bandwidth else bounds long rows.
+    batch = 2 if cluster > 1 and rows * cluster >= MANY and not has_residual and columns % (1024 * cluster) == 0 else 1
+    most = 512 if cluster == 1 else 128 if (vectors, cluster, batch) == (1024, 16, 2) else 256
+    limits = (most, 4)  # threads at most, vectors at least
     ladder = [(-(-vectors // (32 * v)) * 32, v) for v in range(limits[1], 64 // vector + 1)]
     threads, v = min(ladder, key=lambda rung: ((rung[0] > limits[0]) + (rung[0] > 512), rung[0] * rung[1], rung[1]))
     if threads > 512:
         raise ValueError(f"{columns} columns need thread block clusters, which {arch} lacks: use sm_90 or newer")
-    return threads, v, 1, cluster, 1
+    return threads, v, 1, cluster, batch, 640 // threads if (batch, v, vector) == (2, 8, 8) else 0
 
 
 # --- Device ----------------------------------------------------------------------------------------------------------
@@ -113,9 +119,9 @@ def _configure(rows, columns, vector):
 class RowReduction:
     """mY[m, :] = finish(mX[m, :]). has_edges: the rows of all (M, N) tensors start off 16 bytes, equally."""
 
-    def __init__(self, columns, vector, has_edges, threads, vectors, rows, cluster, batch):
+    def __init__(self, columns, vector, has_edges, threads, vectors, rows, cluster, batch, ctas):
         self.columns, self.vector, self.has_edges = columns, vector, has_edges
-        self.batch = 1 if has_edges else batch  # as the edges of two rows differ
+        self.batch, self.ctas = 1 if has_edges else batch, ctas  # 1, as the edges of two rows differ
         self.threads, self.vectors, self.rows, self.cluster = threads, vectors, rows, cluster
         self.is_exact = not has_edges and columns == threads * vectors * vector * cluster
         self.elements, self.warps = vectors * vector + has_edges, max(1, threads // 32)  # of a thread; of a CTA
@@ -127,16 +133,19 @@ class RowReduction:
         block = self.threads * self.rows
         cluster = (self.cluster, 1, 1) if const_expr(self.cluster > 1) else None
         tensors = (mX, mW, mB, mR, mY, mH)
-        self.kernel(*tensors).launch(grid=(grid, 1, 1), block=(block, 1, 1), cluster=cluster, stream=stream)
+        self.kernel(*tensors).launch(grid=(grid, 1, 1), block=(block, 1, 1), cluster=cluster, stream=stream,
+                                     min_blocks_per_mp=self.ctas, preferred_smem_carveout=100)
 
     @cute.kernel
     def kernel(self, mX: cute.Tensor, mW: cute.Tensor, mB: cute.Tensor, mR, mY: cute.Tensor, mH):
         thread, block = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
         rank, first = block % self.cluster, Int64(block // self.cluster) * self.rows * self.batch
         rows = [first + b * self.rows + thread // self.threads for b in range(self.batch)]  # of this thread
+        if const_expr(self.rows == 1 and self.batch > 1):  # behind the last row that one again, without a branch
+            rows = [cutlass.min(row, cute.size(mX, mode=[0]) - 1) for row in rows]
         smem = cutlass.memory.SmemAllocator()
-        parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.parts, self.rows))
-        sP = smem.allocate_tensor(Float32, parts, 16)  # (K, P, R) statistics of the parts of each row
+        parts = cute.make_layout((1 << (len(EMPTY) - 1).bit_length(), self.parts, self.rows, self.batch))
+        sP = smem.allocate_tensor(Float32, parts, 16)  # (K, P, R, B) statistics of the parts of each row
         arrived = smem.allocate_array(Int64, 1)  # barrier that counts their bytes
         if const_expr(self.cluster > 1):
             if thread == 0:
@@ -146,6 +155,7 @@ class RowReduction:
             cute.arch.cluster_arrive_relaxed()
 
         pieces = [self.split(mX, row, rank, thread % self.threads) for row in rows]
+        self.dtype = mX.element_type
         is_staged = self.warps > 1 and not self.has_edges and self.vector * mX.element_type.width == 128
         is_staged = is_staged and self.vectors * self.threads <= 2048  # 64 KB
         if const_expr(is_staged):  # weight and bias wait in shared memory: in registers they would cost a CTA per SM
@@ -154,25 +164,35 @@ class RowReduction:
             self.fetch(mW, sW, pieces[0])
             self.fetch(mB, sB, pieces[0])
             cute.arch.cp_async_commit_group()
-        held = [self.access(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store as needed
+        held = [self.load(mX, *at) for at in zip(rows, pieces, strict=True)]  # EDIT: load, finish, store as needed
         across = functools.partial(self.across, min(self.threads, 32))
-        xs, parts = [x.to(Float32) for x in held], []  # (E) each
+        xs, parts = [], []  # (E,) in float32, and the statistics of this warp's part, of each row
         for b in cutlass.range_constexpr(self.batch):
-            if const_expr(mR is not None):
-                xs[b] = xs[b] + self.access(mR, rows[b], pieces[b]).to(Float32)
-                self.access(mH, rows[b], pieces[b], store=xs[b])
-            parts.append(measure(xs[b], *self.count(pieces[b]), across))
+            x = cute.make_rmem_tensor(self.elements, Float32)
+            residual = None if const_expr(mR is None) else self.load(mR, rows[b], pieces[b])
+            for i in cutlass.range_constexpr(len(pieces[b])):
+                value = self.widen(held[b], i)
+                if const_expr(mR is not None):
+                    value = value + self.widen(residual, i)
+                    self.store(mH, rows[b], pieces[b][i], value)
+                self.piece(x, i).store(value)
+            xs.append(x)
+            parts.append(measure(x.load(), *self.count(pieces[b]), across))
         if const_expr(not is_staged):
-            bias = self.access(mB, rows[0], pieces[0])
-        statistics = [self.exchange(part, sP, arrived, thread, rank) for part in parts]
+            bias = self.load(mB, rows[0], pieces[0])
+        statistics = self.exchange(parts, sP, arrived, thread, rank)
         if const_expr(is_staged):
             cute.arch.cp_async_wait_group(0)
             weight, bias = self.fetched(sW), self.fetched(sB)
         else:
-            weight = self.access(mW, rows[0], pieces[0])
-        for b in cutlass.range_constexpr(self.batch):
-            x = self.again(held[b], statistics[b][-1]) if const_expr(self.cluster > 1 and mR is None) else xs[b]
-            self.access(mY, rows[b], pieces[b], store=finish(x, *statistics[b][1:], self.columns, weight, bias))
+            weight = self.load(mW, rows[0], pieces[0])
+        for i in cutlass.range_constexpr(len(pieces[0])):
+            parameters = self.widen(weight, i), self.widen(bias, i)
+            for b in cutlass.range_constexpr(self.batch):
+                zero = statistics[b][-1].bitcast(Int32) >> 31  # its sign, 0, which the compiler does not know
+                is_again = self.cluster > 1 and mR is None
+                x = self.widen(held[b], i, zero) if const_expr(is_again) else self.piece(xs[b], i).load()
+                self.store(mY, rows[b], pieces[b][i], finish(x, *statistics[b][1:], self.columns, *parameters))
 
     def count(self, pieces):
         """1 for each of a thread's elements (E,) in the row and 0 for padding; how many its group has; the inverse."""
@@ -197,15 +217,16 @@ class RowReduction:
                 cute.copy(atom, cute.make_tensor(mV.iterator + column, cute.make_layout(length)), sV[None, v])
 
     def fetched(self, sV):
-        """The elements (E,) that fetch() brought."""
-        rV = cute.make_rmem_tensor(self.elements, sV.element_type)
+        """The elements that fetch() brought, as load() returns them."""
+        sV = cute.recast_tensor(sV, Int32) if self.is_packed(sV) else sV
+        rV = cute.make_rmem_tensor(cute.size(sV), sV.element_type)
         cute.autovec_copy(sV, cute.make_tensor(rV.iterator, cute.make_layout(sV.shape)))
-        return rV.load()
+        return rV
 
     def split(self, mX, row, rank, lane):
         """[(first column, length, exists)] of a thread's pieces of a row: its vectors, then an edge element."""
         length = self.vector
-        has_row = self.rows * self.batch == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
+        has_row = self.rows == 1 or row < cute.size(mX, mode=[0])  # mX.shape[0] would be 32 bits wide
         head = Int32(-mX[row, None].iterator.toint() & 15) // (mX.element_type.width // 8) if self.has_edges else 0
         first = head + cute.assume((rank * self.vectors * self.threads + lane) * length, divby=length)
         columns = [first + v * self.threads * length for v in range(self.vectors)]
@@ -215,33 +236,62 @@ class RowReduction:
             pieces.append((edge, 1, has_row & (edge < self.columns) & (rank == 0)))
         return pieces
 
-    @cute.jit
-    def access(self, mT, row, pieces, store=None):
-        """A thread's elements (E,) of mT[row, :], or of a vector mT, PADDING where there are none; or store them."""
-        rT = cute.make_rmem_tensor(self.elements, mT.element_type)
-        rT.fill(PADDING)
-        if const_expr(store is not None):
-            rT.store(store.to(mT.element_type))
-        for i, (column, length, exists) in enumerate(pieces):
-            pointer, layout = (mT[row, None] if cute.rank(mT) == 2 else mT).iterator + column, cute.make_layout(length)
-            if const_expr(self.has_edges and cute.rank(mT) == 2 and length > 1):
-                pointer = cute.make_ptr(mT.element_type, pointer.toint(), cute.AddressSpace.gmem, assumed_align=16)
-            gT, rPiece = cute.make_tensor(pointer, layout), cute.make_tensor(rT.iterator + i * self.vector, layout)
-            if exists:
-                cute.autovec_copy(*((gT, rPiece) if store is None else (rPiece, gT)))
-        return rT.load()
+    def is_packed(self, mT):
+        """Does a thread hold the elements of mT two a word? One by one, each of 16 bits takes a register."""
+        return mT.element_type.width == 16 and self.vector % 2 == 0 and not self.has_edges
 
-    def again(self, x, statistic):
-        """The elements x (E,) in float32 again. The sign of statistic is 0, which the compiler does not know: else it
-        would keep them since before the exchange, in twice the registers, and fewer CTAs would share an SM."""
-        if const_expr(x.dtype.width == 32 or self.elements % 2):
-            return x.to(Float32)
-        rT = cute.make_rmem_tensor(self.elements, x.dtype)
-        rT.store(x)
-        words = cute.recast_tensor(rT, Int32)
-        for i in range(cute.size(words)):
-            words[i] = words[i] ^ (statistic.bitcast(Int32) >> 31)
-        return rT.load().to(Float32)
+    def piece(self, rT, i):
+        """The i-th piece of a thread's elements rT (E,), or of the words that hold them."""
+        length = 1 if i == self.vectors else self.vector
+        scale = self.elements // cute.size(rT)
+        return cute.make_tensor(rT.iterator + i * self.vector // scale, cute.make_layout(length // scale))
+
+    def slice(self, mT, row, column, length):
+        """length elements of mT[row, :], or of a vector mT, in global memory."""
+        pointer = (mT[row, None] if cute.rank(mT) == 2 else mT).iterator + column
+        if self.has_edges and cute.rank(mT) == 2 and length > 1:
+            pointer = cute.make_ptr(mT.element_type, pointer.toint(), cute.AddressSpace.gmem, assumed_align=16)
+        return cute.make_tensor(pointer, cute.make_layout(length))
+
+    @cute.jit
+    def load(self, mT, row, pieces):
+        """A thread's elements (E,) of mT[row, :] or a vector mT, or the words that hold them; 0 where it has none."""
+        packed = self.is_packed(mT)
+        held = (self.elements // 2, Int32) if const_expr(packed) else (self.elements, mT.element_type)
+        rT = cute.make_rmem_tensor(*held)
+        rT.fill(0)
+        for i, (column, length, exists) in enumerate(pieces):
+            gT, rPiece = self.slice(mT, row, column, length), self.piece(rT, i)
+            gT = cute.recast_tensor(gT, Int32) if const_expr(packed) else gT
+            if exists:
+                cute.autovec_copy(gT, rPiece)
+        return rT
+
+    @cute.jit
+    def store(self, mT, row, piece, values):
+        """A piece of mT[row, :] from its values in float32."""
+        column, length, exists = piece
+        rT, gT = cute.make_rmem_tensor(length, mT.element_type), self.slice(mT, row, column, length)
+        rT.store(values.to(mT.element_type))
+        if exists:
+            cute.autovec_copy(rT, gT)
+
+    def widen(self, rT, i, zero=0):
+        """The i-th piece of the elements that load() returned, in float32. zero: 0, of which the compiler does not know
+        that it is, when they are widened again: it would keep them since the first time, in twice the registers."""
+        rPiece = self.piece(rT, i)
+        if const_expr(rT.element_type is not Int32):
+            return rPiece.load().to(Float32)
+        if const_expr(self.dtype is not cutlass.BFloat16):
+            rWords = cute.make_rmem_tensor(cute.size(rPiece), Int32)
+            for k in range(cute.size(rPiece)):
+                rWords[k] = rPiece[k] ^ zero
+            return cute.recast_tensor(rWords, self.dtype).load().to(Float32)
+        rF = cute.make_rmem_tensor(2 * cute.size(rPiece), Float32)
+        for k in range(cute.size(rPiece)):  # two instructions a pair, where .to(Float32) takes three
+            rF[2 * k] = (rPiece[k] << (zero + 16)).bitcast(Float32)
+            rF[2 * k + 1] = (rPiece[k] & (zero + ~0xFFFF)).bitcast(Float32)
+        return rF.load()
 
     def across(self, lanes, operation, values):
         """operation over the values (E,) of each thread of a group of lanes; in chains, as a tree takes registers."""
@@ -250,29 +300,36 @@ class RowReduction:
         return cute.arch.warp_reduction(functools.reduce(operation, chains), operation, threads_in_group=lanes)
 
     @cute.jit
-    def exchange(self, part, sP, arrived, thread, rank):
-        """The statistics of the row; each warp tells those of its part to every CTA of the cluster."""
-        lane, group, parts = thread % 32, thread // self.threads, self.parts
-        if const_expr(parts == 1):
-            return part
-        sMine = sP[None, rank * self.warps + thread % self.threads // 32, group]  # (K)
+    def exchange(self, parts, sP, arrived, thread, rank):
+        """The statistics of each row; each warp tells those of its parts to every CTA of the cluster."""
+        lane, group, mine = thread % 32, thread // self.threads, rank * self.warps + thread % self.threads // 32
+        if const_expr(self.parts == 1):
+            return parts
         if const_expr(self.cluster > 1):
-            words = [statistic.bitcast(Int32) for statistic in part] + [Int32(0)] * (cute.size(sMine) - len(part))
             cute.arch.cluster_wait()  # until every CTA has its barrier
-            if lane < self.cluster:
-                cute.arch.store_async_dsmem(sMine.iterator, tuple(words), arrived, lane)
+            for b in cutlass.range_constexpr(self.batch):
+                padding = [Int32(0)] * (cute.size(sP, mode=[0]) - len(EMPTY))
+                words = [statistic.bitcast(Int32) for statistic in parts[b]] + padding
+                if lane < self.cluster:
+                    cute.arch.store_async_dsmem(sP[None, mine, group, b].iterator, tuple(words), arrived, lane)
             cute.arch.mbarrier_wait(arrived, 0)
         else:
             if lane == 0:
-                for k in cutlass.range_constexpr(len(part)):
-                    sMine[k] = part[k]
+                for b in cutlass.range_constexpr(self.batch):
+                    for k in cutlass.range_constexpr(len(EMPTY)):
+                        sP[k, mine, group, b] = parts[b][k]
             cute.arch.barrier()
-        lanes = min(32, 1 << (parts - 1).bit_length())
-        gathered = [cute.make_rmem_tensor(-(-parts // lanes), Float32) for _ in EMPTY]
-        for i in cutlass.range_constexpr(-(-parts // lanes)):
+        return [self.gather(sP[None, None, group, b], lane) for b in range(self.batch)]
+
+    @cute.jit
+    def gather(self, sP, lane):
+        """The statistics of a row from those of its parts, sP (K, P)."""
+        lanes = min(32, 1 << (self.parts - 1).bit_length())
+        gathered = [cute.make_rmem_tensor(-(-self.parts // lanes), Float32) for _ in EMPTY]
+        for i in cutlass.range_constexpr(-(-self.parts // lanes)):
             p = lane % lanes + i * lanes
             for k in cutlass.range_constexpr(len(EMPTY)):
-                gathered[k][i] = sP[k, p, group] if p < parts else Float32(EMPTY[k])
+                gathered[k][i] = sP[k, p] if p < self.parts else Float32(EMPTY[k])
         return merge(*[statistic.load() for statistic in gathered], self.columns, functools.partial(self.across, lanes))
 
 
@@ -321,7 +378,8 @@ def kernel_fn(x, weight, bias, residual=None):  # EDIT: the inputs and results
     vector, has_edges = _access((x, out) if residual is None else (x, out, residual), (weight, bias))
     rows, columns = x.shape
     if rows:
-        configuration = _configure(min(rows, 64), columns, vector)
+        at_least = rows if rows <= 64 else 1 << min(rows, MANY).bit_length() - 1  # so that few of them are kept
+        configuration = _configure(at_least, columns, vector, residual is not None)
         launch = _launcher(x.dtype, columns, vector, has_edges, residual is not None, configuration)
         launch(x, weight, bias, residual, out, h)
     return out if residual is None else (out, h)

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from results_table import ROOT, measured
+from results_table import ROOT, measured, timed
 
 PAGE = ROOT / "examples" / "README.md"
 UNMEASURED = ROOT / "results" / "unmeasured.txt"
@@ -23,7 +23,7 @@ def standing(file: str, evidence: dict | None = None) -> str:
     `evidence` is what measured() returns."""
     rows, races = [], []
     documents = (measured() if evidence is None else evidence).get(file, [])
-    for path, document in documents:
+    for path, document in timed(documents):
         cases = [case for case in document["cases"] if case.get("kernel", file) == file and "ratio" in case]
         races += [(document.get("environment", {}).get("date", ""), path, cases)] if cases else []
     newest = max((date for date, _, _ in races), default="")

@@ -77,16 +77,30 @@ def test_dropout_draws_the_published_philox_words(counter, offset, seed, words):
     assert " ".join(f"{word:08x}" for word in found[0].tolist()) == words
 
 
-def test_dropout_equals_its_reference_bit_for_bit():
-    case = {"shape": [35, 36], "p": 0.3, "seed": 2**63 + 5, "offset": 2**40 + 1}
+def simulated(example, case):
     runner = ROOT / "tests" / "kernel_harness" / "simulator" / "run_file.py"
-    command = [sys.executable, runner, ROOT / "examples" / "dropout.py", json.dumps(case)]
+    command = [sys.executable, runner, ROOT / "examples" / example, json.dumps(case)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert run.returncode == 0, run.stderr
 
     answer = json.loads(run.stdout.splitlines()[-1])
     assert answer["findings"] == []
+    return answer
+
+
+@pytest.mark.parametrize("columns", [10240, 131072])
+def test_layernorm_of_two_rows_a_thread(columns):
+    """As of a thousand rows on; the last of an odd number comes twice."""
+    answer = simulated("layernorm.py", {"shape": [3, columns], "names": {"MANY": 1}})
+
+    assert answer["launches"] == 1
+    assert answer["errors"][0] <= 2**-7 * answer["scales"][0]
+
+
+def test_dropout_equals_its_reference_bit_for_bit():
+    answer = simulated("dropout.py", {"shape": [35, 36], "p": 0.3, "seed": 2**63 + 5, "offset": 2**40 + 1})
+
     assert answer["launches"] == 1
     assert answer["errors"] == [0]
 
