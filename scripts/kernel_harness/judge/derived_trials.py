@@ -181,6 +181,7 @@ class _DerivedTrial(CaseTrials):
                 break
             if seen := self._wrong(reply):
                 is_near = self._has_structure(reply, self.base) and self._nearly_right(reply, self.base)
+                is_near = is_near and not self._is_reported(reply)
                 if is_near and not is_second:
                     return self.is_judged(other, check, is_second=True)
                 if is_near and self._may_have_grown(reply, first):
@@ -204,8 +205,12 @@ class _DerivedTrial(CaseTrials):
         """What is wrong with the result, or with the launches that gave it."""
         if self._failed_quietly(reply, self.base):
             return self._worst(reply, self.base)
-        simulated = reply["facts"]["simulated"]
-        return f"the simulator saw: {simulated['findings'][0]}" if simulated and simulated["findings"] else ""
+        return f"the simulator saw: {reply['facts']['simulated']['findings'][0]}" if self._is_reported(reply) else ""
+
+    @staticmethod
+    def _is_reported(reply: dict) -> bool:
+        """Did the simulator find fault with the launches?"""
+        return bool(reply["facts"]["simulated"] and reply["facts"]["simulated"]["findings"])
 
     def _tell(self, check: str, seen: str) -> None:
         if check == "unlike-sizes" and not self.judge.paranoid:

@@ -55,3 +55,30 @@ def test_rounding_may_grow_with_the_size_by_its_root(growth, used, may):
     trial._comparisons = lambda result, expected: [SimpleNamespace(budget_used=0.1), SimpleNamespace(budget_used=used)]
 
     assert trial._may_have_grown({"result": None}, SimpleNamespace(size=growth * 4096)) is may
+
+
+@pytest.mark.parametrize(("report", "told"), [(["race: CTA 0"], True), ([], False)])
+def test_a_race_is_no_rounding_that_has_grown(report, told, monkeypatch):
+    """At a size far above the cases' a result that is right, in launches that the simulator finds fault with."""
+    found, notes = [], []
+    reply = {"facts": {"simulated": {"findings": report}, "host_seconds": 0.0}, "result": None}
+
+    class Trial(derived_trials._DerivedTrial):
+        def __init__(self):
+            self.base, self.most, self.case = {}, 1, "rows=529"
+            self.judge = SimpleNamespace(remove_files=lambda: None)
+            self.outcome = SimpleNamespace(note=notes.append)
+
+        _begin = lambda self: SimpleNamespace(size=1 << 20)
+        _working_copy = lambda self, first: SimpleNamespace(bundle=None)
+        _ask_other = lambda self, *_, **__: reply
+        _failed_quietly = lambda self, *_: False
+        _has_structure = _nearly_right = lambda self, *_: True
+        _comparisons = lambda self, *_: [SimpleNamespace(budget_used=0.1)]
+        _tell = lambda self, check, seen: found.append(seen)
+
+    monkeypatch.setattr(derived_trials, "finite", lambda base: True)
+    Trial().is_judged(None, "sizes-far")
+
+    assert bool(found) is told
+    assert notes == []
