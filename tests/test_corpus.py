@@ -80,7 +80,7 @@ NEEDED = [
     ("d2_seed_of_31_bits", ("ignored-argument",)),
     ("d2_weight_that_no_case_gives", ("ignored-argument",)),
     ("b1_plans_by_hash", ("ignored-argument",)),
-    ("b1_inverse_by_ends_and_sum", ("replay",)),
+    ("b1_inverse_by_ends_and_sum", ("replay", "ignored-argument")),
     ("d2_gradient_of_another_cap", ("other-values",)),
     ("d12_padding_times_zero", ("other-values",)),
     ("d12_rounds_beyond_the_largest", ("values",)),

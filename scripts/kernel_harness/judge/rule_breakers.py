@@ -76,8 +76,8 @@ class RuleBreakers(FileChecks):
             found.append(RuleBreaker("replay", "a few integers or masks in each other's place", new))
         for _ in range(PAIRS):
             new, moved = self._varied(first, variations.swap_one, kinds="index")
-            if moved and self._moves(new):  # nor may what is kept under sums and samples be
-                found.append(RuleBreaker("replay", "two integers in each other's place", new))
+            if moved and self._moves(new):  # kept under sums and samples, or unread
+                found.append(RuleBreaker("ignored-argument", "two integers in each other's place", new))
         found += self._other_arguments(first)
         found += self._options_never_given(first)
         found += self._other_integers(first)

@@ -2,9 +2,9 @@
 
 catalogue: B1
 seen at: a stranger's file (tokens of experts back in order)
-expect: CHEATING | WRONG_RESULT
+expect: WRONG_RESULT | CHEATING
 needs: cpu
-check: replay
+check: ignored-argument
 """
 
 import torch
