@@ -127,7 +127,8 @@ class RuleBreakers(FileChecks):
 
     def _options_never_given(self, first: Bundle) -> list[RuleBreaker]:
         """What kernel_fn and reference_fn may be given, too, and get_inputs does not give: each alone, the others as by
-        default. In place of None a factor for each element, for each of the last dimension, and a number."""
+        default. In place of None a factor for each element, for each of the last dimension, and a number. Which shape
+        such a tensor may have no case shows: it only must not be ignored."""
         given, kernel_tree = len(first.tree["items"]), read_source(self.settings.kernel)[1]
         tree = read_source(self.settings.reference)[1] if self.settings.reference else kernel_tree
         defaults = reference_source.shared_options(tree, kernel_tree, given)
@@ -136,9 +137,9 @@ class RuleBreakers(FileChecks):
         data = next((x for x in items if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dim()), None)
         if not defaults or data is None or first.size > LAID_OUT_BYTES or len({s.device for s in first.spans}) > 1:
             return []
-        kind = {"dtype": data.dtype} if data.dtype.itemsize > 1 else {"dtype": torch.float32}
+        kind = {"dtype": data.dtype if data.dtype.itemsize > 1 else torch.float32}
         for at, default in enumerate(defaults):
-            choices = [*(torch.rand(shape, **kind) + 0.5 for shape in (data.shape, data.shape[-1:])), 0.375]
+            choices = [torch.rand(data.shape, **kind) + 0.5, torch.rand(data.shape[-1:], **kind) + 0.5, 0.375]
             if type(default) is bool:
                 choices = [not default]
             elif type(default) in (int, float):
@@ -148,17 +149,27 @@ class RuleBreakers(FileChecks):
             for choice in choices:
                 chosen = [*items, *defaults[:at], choice, *defaults[at + 1 :]]
                 new = self._laid_out(chosen, first)
-                if self._moves(new) and self._answers_as(new):
-                    what = f"a tensor {tuple(choice.shape)}" if isinstance(choice, torch.Tensor) else repr(choice)
+                if self._takes(new, given + at):
+                    is_number = not isinstance(choice, torch.Tensor)
+                    what = repr(choice) if is_number else f"a tensor {tuple(choice.shape)}"
                     what += f" for argument {given + at}, which get_inputs never gives,"
-                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=is_number))
                     break
         return found
 
-    def _answers_as(self, bundle: Bundle) -> bool:
-        """Does the reference answer with tensors like those on the first inputs, and as finite ones?"""
-        expected = self._reference(bundle, "argument", golden=False)
-        return structure.matching(expected["native"], self.base["native"]) is not None and finite(expected)
+    def _takes(self, bundle: Bundle, index: int) -> bool:
+        """Is the reference's answer another, of finite tensors like those before, and is that input no out= of it?"""
+        declared = self.judge.mutates
+        self.judge.mutates = declared | {index}
+        try:
+            expected = self._reference(bundle, "argument", golden=False)
+        except ContractError:
+            return False
+        finally:
+            self.judge.mutates = declared
+        now, before = expected["native"], self.base["native"]
+        is_another = structure.matching(now, before) is not None and not same_outputs(now, before)
+        return is_another and finite(expected) and index not in expected["mutated"]
 
     def _other_fixed_integers(self, first: Bundle) -> list[RuleBreaker]:
         """Those that get_inputs makes alike every time, without those it draws, among which they would go unseen."""

@@ -143,7 +143,7 @@ def in_processes():
     rows, total = [], len(all_cases())
     while len(rows) < total:
         command = [sys.executable, __file__, "--first", str(len(rows))]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         new = [json.loads(line) for line in done.stdout.splitlines()]
         if not new:
             raise RuntimeError(done.stderr[-1000:])
