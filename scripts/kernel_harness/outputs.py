@@ -81,11 +81,13 @@ def common_cells(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def overlaps_itself(tensor: torch.Tensor) -> bool:
-    """Is an element of it another one, too, as of windows that share samples? Of large ones only what strides tell."""
+    """Is an element of it another one, too, as of windows that share samples? Of a large one: are there fewer cells?"""
     reach, nests = 0, True
     for stride, size in sorted((n, size) for size, n in zip(tensor.shape, tensor.stride(), strict=True) if size > 1):
         nests, reach = nests and stride > reach, reach + stride * (size - 1)
-    return not nests and tensor.numel() <= OVERLAP_LIMIT_ELEMENTS and len(_offsets(tensor).unique()) < tensor.numel()
+    if nests or tensor.numel() > OVERLAP_LIMIT_ELEMENTS:
+        return tensor.numel() > reach + 1
+    return len(_offsets(tensor).unique()) < tensor.numel()
 
 
 def _offsets(tensor: torch.Tensor) -> torch.Tensor:

@@ -91,7 +91,7 @@ def simulated(example, case):
 
 @pytest.mark.parametrize("columns", [10240, 131072])
 def test_layernorm_of_two_rows_a_thread(columns):
-    """As of a thousand rows on; the last of an odd number comes twice."""
+    """As of many rows; the last of an odd number comes twice."""
     answer = simulated("layernorm.py", {"shape": [3, columns], "names": {"MANY": 1}})
 
     assert answer["launches"] == 1

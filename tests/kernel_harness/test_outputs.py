@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.outputs import aliases, gradients, overlaps_itself
+from kernel_harness.outputs import OVERLAP_LIMIT_ELEMENTS, aliases, gradients, overlaps_itself
 
 pytestmark = pytest.mark.cpu
 
@@ -17,6 +17,14 @@ def test_windows_that_share_elements_overlap(shape, strides, overlaps):
 
     assert overlaps_itself(view) == overlaps
     assert bool(aliases(view, [], frozenset())) == overlaps
+
+
+def test_windows_of_a_long_signal_outnumber_its_cells():
+    windows = torch.zeros(1 << 17).unfold(0, 64, 1)
+
+    assert windows.numel() > OVERLAP_LIMIT_ELEMENTS
+    assert overlaps_itself(windows)
+    assert not overlaps_itself(torch.empty(windows.shape).T)
 
 
 def test_gradients_are_those_of_fixed_gradients_of_the_results():

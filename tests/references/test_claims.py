@@ -1,5 +1,6 @@
 """Sentences of pages that no fence of theirs executes."""
 
+import json
 import os
 import subprocess
 import sys
@@ -93,6 +94,90 @@ def test_a_wait_in_the_loop_drains_every_round(file, drains, tmp_path):
     assert ("waits for every WGMMA in each round" in run.stdout) == drains
     [sass] = folder.glob("*.sass")
     assert (sass.read_text().count("WARPGROUP.DEPBAR") > 2) == drains
+
+
+LOOP = """
+from cutlass import Float32, Int32, Int64
+
+@cute.kernel
+def kernel(mX: cute.Tensor, mY: cute.Tensor):
+    first, n, total = Int64(cute.arch.thread_idx()[0]), Int64(cute.size(mX)), Float32(0.0)
+    step = STEP
+    for i in cutlass.range(RANGE):
+        value = mX[AT]
+        total += value * value
+    mY[first] = total
+
+@cute.jit
+def launch(mX: cute.Tensor, mY: cute.Tensor):
+    kernel(mX, mY).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+tensor = lambda size: make_fake_tensor(cutlass.Float32, (size,), stride=(1,))
+cute.compile(launch, tensor(cute.sym_int64()), tensor(128))
+"""
+
+
+@pytest.mark.parametrize(("step", "compiles"), [
+    ("128", True), ("Int32(128)", False), ("Int64(128)", False), ("cute.arch.grid_dim()[0] * 128", False)])
+def test_a_loop_of_64_bits_takes_a_python_step_or_counts_its_rounds(step, compiles, tmp_path):
+    """references/types.md"""
+    program = LOOP.replace("STEP", step)
+    rounds = "(n - first + step - 1) // step"
+    stepped = ran(program.replace("RANGE", "first, n, step").replace("AT", "i"), tmp_path)
+    counted = ran(program.replace("RANGE", rounds).replace("AT", "first + i * step"), tmp_path)
+
+    assert (stepped.returncode == 0) == compiles, stepped.stderr
+    assert compiles or "TYPE_CONDITIONAL_BRANCH_MISMATCH" in stepped.stdout + stepped.stderr
+    assert counted.returncode == 0, counted.stderr
+
+
+PAIRS = """
+import cutlass, cutlass.cute as cute, torch
+from cutlass import Float32, Int32
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
+@cute.kernel
+def kernel(mX: cute.Tensor, mY: cute.Tensor):
+    thread = cute.arch.thread_idx()[0]
+    rX, rY = cute.make_rmem_tensor(8, cutlass.BFloat16), cute.make_rmem_tensor(8, Float32)
+    cute.autovec_copy(mX[None, thread], rX)
+    WIDEN
+    cute.autovec_copy(rY, mY[None, thread])
+
+@cute.jit
+def launch(mX: cute.Tensor, mY: cute.Tensor, stream):
+    kernel(mX, mY).launch(grid=(1, 1, 1), block=(128, 1, 1), stream=stream)
+
+def kernel_fn(x):
+    y = torch.empty_like(x, dtype=torch.float32)
+    tensor = lambda kind: make_fake_tensor(kind, (8, 128), stride=(1, 8), assumed_align=16)
+    stream = make_fake_stream(use_tvm_ffi_env_stream=True)
+    cute.compile(launch, tensor(cutlass.BFloat16), tensor(Float32), stream, options="--enable-tvm-ffi")(x.T, y.T)
+    return y
+
+reference_fn = lambda x: x.float()
+get_inputs = lambda device="cuda": [torch.randn(128, 8, device=device).bfloat16()]
+"""
+WIDEN = {
+    "to": "rY.store(rX.load().to(Float32))",
+    "words": """words = cute.recast_tensor(rX, Int32)
+    for k in cutlass.range_constexpr(4):
+        rY[2 * k], rY[2 * k + 1] = (words[k] << 16).bitcast(Float32), (words[k] & ~0xFFFF).bitcast(Float32)""",
+}
+
+
+def test_a_pair_of_bfloat16_is_widened_by_two_instructions_or_three(tmp_path):
+    """references/elementwise.md"""
+    found = {}
+    for name, text in WIDEN.items():
+        path = tmp_path / f"{name}.py"
+        path.write_text(PAIRS.replace("WIDEN", text))
+        command = [sys.executable, ROOT / "scripts/inspect_kernel.py", path, "--arch", "sm_90a", "--format", "json"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        sass = json.loads(run.stdout)["kernels"][0]["sass"]
+        found[name] = sum(n for code, n in sass.items() if code.split(".")[0] in ("SHF", "PRMT", "LOP3", "IMAD"))
+
+    assert found["to"] - found["words"] == 4, found
 
 
 POINTERS = """

@@ -1,5 +1,5 @@
-"""What reference_fn says in so many words: which numbers it sets apart, whether an index may come twice, and what it
-calls its inputs (standard library only)."""
+"""What reference_fn says in so many words: which numbers it sets apart, whether an index may come twice, what it calls
+its inputs, and which options it shares with kernel_fn (standard library only)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def _function(tree: ast.Module, name: str) -> ast.FunctionDef | None:
 
 def named(tree: ast.Module, word: str) -> set[int]:
     """The positions of reference_fn's parameters with ``word`` in their names."""
-    function = reference_of(tree)
-    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)] if function else []
-    return {index for index, name in enumerate(names) if word in name.lower()}
+    return {index for index, (name, _) in enumerate(_defaults(reference_of(tree))) if word in name.lower()}
 
 
 def shared_options(tree: ast.Module, kernel_tree: ast.Module, given: int) -> list[object]:

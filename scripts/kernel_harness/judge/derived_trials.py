@@ -180,8 +180,8 @@ class _DerivedTrial(CaseTrials):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):
-                is_near = self._has_structure(reply, self.base) and self._nearly_right(reply, self.base)
-                is_near = is_near and not self._is_reported(reply)
+                is_near = self._has_structure(reply, self.base) and not self._is_reported(reply)
+                is_near = is_near and self._nearly_right(reply, self.base)
                 if is_near and not is_second:
                     return self.is_judged(other, check, is_second=True)
                 if is_near and self._may_have_grown(reply, first):

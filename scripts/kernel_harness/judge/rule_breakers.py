@@ -143,7 +143,7 @@ class RuleBreakers(FileChecks):
             if type(default) is bool:
                 choices = [not default]
             elif type(default) in (int, float):
-                choices = [0.25 if type(default) is float and default != 0.25 else default + 1, 0.5, 2 * default + 1]
+                choices = [default + 1, 2 * default + 1] if type(default) is int else [0.25, 0.5]
             elif default is not None:
                 continue
             for choice in choices:
