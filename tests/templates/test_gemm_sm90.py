@@ -76,7 +76,7 @@ def test_rows_that_straddle_lines_are_read_in_a_cluster(template):
     assert aligned.cluster == (1, 1)
 
 
-@pytest.mark.parametrize(("m", "swap"), [(1, True), (16, True), (17, False)])
+@pytest.mark.parametrize(("m", "swap"), [(1, True), (16, True), (4096, False)])
 def test_a_few_rows_go_to_the_narrow_side_of_a_tile(template, m, swap):
     """On an H200 1x28672x4096 took 63 us in tiles of 64x224, 58 swapped; the estimate alone does not know."""
     import torch
@@ -99,18 +99,30 @@ def test_small_tiles_of_one_wave_share_loads_and_a_long_k_of_few_tiles_is_split_
     assert split.split == 8
 
 
-def test_k_is_split_by_three_where_all_its_clusters_are_resident(template):
-    """2112x7168 with one row: 12.0 us before, 10.3 now. By three 128x2304x5120 takes 10.8 us (12.2 otherwise) in 36
-    clusters, and 128x2560x4096 15.2 (11.3) in 40, of which an H200 holds 36."""
+def test_k_is_split_where_all_its_clusters_are_resident(template):
+    """By three 128x2304x5120 takes 10.8 us (12.2 otherwise) in 36 clusters, and 128x2560x4096 15.2 (11.3) in 40, of
+    which an H200 holds 39. One row of 2112x7168 takes 10.0 us split by four, two CTAs an SM, 12.0 whole."""
     import torch
 
     for m, n, k in ((1, 2112, 7168), (128, 2304, 5120), (128, 2560, 4096)):
         template.kernel_fn(torch.zeros(m, k, dtype=torch.bfloat16), torch.zeros(n, k, dtype=torch.bfloat16))
 
     row, resident, beyond = template.chosen
-    assert (row.tile, row.split, row.ctas) == ((64, 16), 3, 2)
+    assert (row.tile, row.split, row.ctas) == ((64, 16), 4, 2)
     assert (resident.tile, resident.split) == ((64, 128), 3)
     assert beyond.split != 3
+
+
+def test_no_more_clusters_are_launched_than_run_together(template):
+    """Each takes its share of the tiles: one that waits for another's place would take as long again. Of a tile of
+    (128, 128) in clusters of eight 33 x 33 fill 15 places of an H200 many times; 132 / 8 are 16."""
+    import torch
+
+    a = torch.zeros(4224, 64, dtype=torch.bfloat16)
+    for cluster, resident in (((2, 1), 66), ((4, 1), 30), ((2, 4), 15)):
+        template.kernel_fn(a, a.clone(), config=((128, 128), cluster))
+
+        assert template.launches[-1][2] == resident
 
 
 @pytest.mark.parametrize("sms", [1, 2, 4])
