@@ -121,14 +121,17 @@ def places(value) -> set[int]:
     return {t.data_ptr() for t in leaves(value) if t.layout is torch.strided and t.numel()}
 
 
-def gradients(result, inputs: list) -> list[torch.Tensor]:
+def gradients(result, inputs: list, kind: str) -> list[torch.Tensor]:
     """Of the inputs that require one, for gradients of the results that are the same in each process and exact in each
-    format of 16 bits or more. ValueError where no result requires one."""
+    format of 16 bits or more. kind: "whole", or "sliced" for such as torch.cat hands on, whose rows lie further apart.
+    ValueError where no result requires one."""
     ends = [t for t in leaves(result) if t.requires_grad]
     if not ends:
         raise ValueError("no result requires a gradient, though inputs do")
     draws = [torch.randint(-8, 9, t.shape, generator=torch.Generator().manual_seed(i)) for i, t in enumerate(ends)]
     given = [draw.div(4).to(t) for draw, t in zip(draws, ends, strict=True)]
+    if kind == "sliced":
+        given = [torch.cat((g, torch.ones_like(g)), -1)[..., : g.shape[-1]] if g.dim() else g for g in given]
     wanted = [t for t in leaves(inputs) if t.requires_grad]
     found = torch.autograd.grad(ends, wanted, given, allow_unused=True)
     return [torch.zeros_like(t) if g is None else g for t, g in zip(wanted, found, strict=True)]

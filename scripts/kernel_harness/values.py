@@ -151,6 +151,10 @@ def rebuild(tree: dict, storage: Callable[[int], torch.Tensor], device: str | No
         tensor = torch.empty(0, dtype=dtype, device=flat.device)
         tensor.set_(flat.untyped_storage(), flat.storage_offset() // dtype.itemsize + tree["offset"],
                     tree["shape"], tree["stride"])
+        if tree.get("conjugate"):
+            tensor = tensor.conj()
+        if tree.get("negative"):
+            tensor = torch._neg_view(tensor)
         return tensor.requires_grad_() if tree["requires_grad"] else tensor
     if kind in ("list", "tuple"):
         items = [rebuild(item, storage, device) for item in tree["items"]]
@@ -233,7 +237,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def flat_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """uint8 (nbytes,): the elements in order. A mode of size one may have any stride, which contiguous() keeps."""
-    flat = tensor.detach().contiguous()
+    flat = tensor.detach().resolve_conj().resolve_neg().contiguous()
     return flat.as_strided((flat.numel(),), (1,)).view(torch.uint8)
 
 
@@ -259,7 +263,8 @@ def _tree(value, origins: dict) -> dict:
         offset = value.storage_offset() - start // value.element_size() if value.numel() else 0
         return {"kind": "tensor", "dtype": dtype_name(value.dtype), "shape": list(value.shape),
                 "stride": list(value.stride()), "storage": index, "offset": offset, "device": str(value.device),
-                "requires_grad": value.requires_grad and value.is_leaf}
+                "requires_grad": value.requires_grad and value.is_leaf,
+                **({"conjugate": True} if value.is_conj() else {}), **({"negative": True} if value.is_neg() else {})}
     if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {"kind": kind, "items": [_tree(item, origins) for item in value]}

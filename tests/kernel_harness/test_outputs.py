@@ -29,11 +29,22 @@ def test_windows_of_a_long_signal_outnumber_its_cells():
 
 def test_gradients_are_those_of_fixed_gradients_of_the_results():
     x, y = torch.ones(3, requires_grad=True), torch.ones(3)
-    given = gradients(x * 1.0, [x, y])
+    given = gradients(x * 1.0, [x, y], "whole")
 
-    assert torch.equal(gradients((x * 2, "no tensor", y), [x, y])[0], given[0] * 2)
+    assert torch.equal(gradients((x * 2, "no tensor", y), [x, y], "whole")[0], given[0] * 2)
     assert bool(given[0].any())
-    assert torch.equal(gradients((x * 2).bfloat16(), [x, y])[0], given[0] * 2)
-    assert gradients([x * 2, x * 1], [x, torch.ones(2, requires_grad=True)])[1].tolist() == [0.0, 0.0]
+    assert torch.equal(gradients((x * 2).bfloat16(), [x, y], "whole")[0], given[0] * 2)
+    assert gradients([x * 2, x * 1], [x, torch.ones(2, requires_grad=True)], "whole")[1].tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match="no result requires a gradient"):
-        gradients(y * 2, [x, y])
+        gradients(y * 2, [x, y], "whole")
+
+
+def test_sliced_gradients_have_the_values_of_whole_ones_in_rows_further_apart():
+    x, seen = torch.ones(3, 5, requires_grad=True), []
+    for kind in ("whole", "sliced"):
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(grad))
+        gradients(y, [x], kind)
+
+    assert torch.equal(*seen)
+    assert [grad.stride() for grad in seen] == [(5, 1), (10, 1)]

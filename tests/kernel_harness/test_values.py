@@ -148,3 +148,13 @@ def test_what_is_reached_of_a_storage_is_what_is_saved(tmp_path):
 
     assert values.reached_bytes(value) == sum(span.nbytes for span in values.save(value, tmp_path / "file").spans)
     assert values.reached_bytes(value) == 32 + 80  # from a multiple of 16 on
+
+
+@pytest.mark.parametrize("kind", ["conjugate", "imaginary part of one", "plain"])
+def test_a_lazy_conjugate_or_negative_stays_one(kind, tmp_path):
+    x = torch.tensor([1 + 2j, 3 - 4j])
+    value = {"conjugate": x.conj(), "imaginary part of one": x.conj().imag, "plain": x}[kind]
+    (back,), _ = round_trip([value], tmp_path)
+
+    assert torch.equal(back, value)
+    assert (back.is_conj(), back.is_neg()) == (kind == "conjugate", kind == "imaginary part of one")

@@ -67,12 +67,16 @@ def words_in(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys(word for word in found if WORD.fullmatch(word)))
 
 
-def other_arguments(bundle: Bundle, words: Sequence[str] = (), seeds: Collection[int] = ()) -> list[OtherArgument]:
+def other_arguments(
+    bundle: Bundle, words: Sequence[str] = (), seeds: Collection[int] = (), counters: Collection[int] = ()
+) -> list[OtherArgument]:
     """Each argument that is no tensor, changed alone. words: what may stand in place of a string. seeds: positions of
-    what is no size, and may have WIDE more."""
+    what is no size, and may have WIDE more; counters: of what is counted on from beside a seed, and may carry."""
     found = []
     for index, node in enumerate(bundle.tree["items"]):
         wide = _wide(node) if index in seeds and node["kind"] == "int" else ()
+        if seeds and index in counters and node["kind"] == "int":
+            wide = _carrying(node)
         for old, new, decides, changed in (*wide, *_changes(node, words)):
             items = [*bundle.tree["items"][:index], changed, *bundle.tree["items"][index + 1 :]]
             found.append(OtherArgument(index, old, new, replace(bundle, tree={**bundle.tree, "items": items}), decides))
@@ -84,6 +88,12 @@ def _wide(node: dict) -> Iterator[tuple[object, object, bool, dict]]:
     """A seed as torch.initial_seed() has them, of more digits than 32 bits hold."""
     new = node["value"] % WIDE + WIDE
     yield node["value"], new, True, {**node, "value": new}
+
+
+def _carrying(node: dict) -> Iterator[tuple[object, object, bool, dict]]:
+    """A counter so near the end of 32 bits that few elements pass it, and at once the words of 64 carry."""
+    for new in (2**32 - 5, 2**34 - 17):  # of generators that count elements, and draws of four
+        yield node["value"], new, True, {**node, "value": new}
 
 
 def _all_flags(bundle: Bundle) -> list[OtherArgument]:

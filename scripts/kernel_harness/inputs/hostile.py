@@ -35,6 +35,14 @@ def vast(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return cast(x.to(torch.float64) * VAST, x.dtype) if is_wide else None
 
 
+def nearer_to_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Numbers between zero and one, of 32 bits or more: what each lacks to one becomes a hundredth of it. A decay so
+    near to one forgets nothing for thousands of steps."""
+    if x.dtype.itemsize < 4 or x.numel() < 2 or not (float(x.min()) > 0 and float(x.max()) < 1):
+        return None
+    return cast(1 - (1 - x.to(torch.float64)) / 100, x.dtype)
+
+
 def times(factor: float):
     """A change that multiplies by a power of two; numbers of eight bits stay."""
 

@@ -13,6 +13,7 @@ import torch
 
 from .structured import CODES
 
+CHAIN = 4  # nodes
 DATA = 64  # elements; fewer are parameters
 MOST_LENGTHS = 4096  # more integers are no lengths or offsets
 WIDE = {torch.int32: 2**30, torch.int64: 2**40}  # values up to there: sums in int64 pass 32 bits
@@ -373,3 +374,22 @@ def is_slip(result: torch.Tensor, expected: torch.Tensor) -> bool:
     few = errors.unique().numel() <= SLIPS and errors.numel() > 2 * SLIPS
     relative = errors.abs() <= NEARLY * n[y != n].abs()
     return few or bool((errors % LOWEST_CARRY == 0).all()) or bool(relative.all())
+
+
+def other_truths(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Ones become other numbers that are not zero, where there is nothing but ones and zeros."""
+    if x.dtype is torch.bool or not x.numel() or not bool(((x == 0) | (x == 1)).all()) or not bool(x.any()):
+        return None
+    drawn = torch.randint(2, torch.iinfo(x.dtype).max, x.shape, generator=generator, device=x.device)
+    return torch.where(x == 1, drawn.to(x.dtype), x)
+
+
+def chained(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Where each number is less than its place, as the parent of a node is, and not the one before throughout: that
+    one, a tree as deep as it has nodes."""
+    places = torch.arange(x.shape[-1] if x.dim() else 0, device=x.device)
+    if len(places) < CHAIN or not bool((x < places)[..., 1:].all()) or not bool((x[..., 1:] >= 0).all()):
+        return None
+    new = x.clone()
+    new[..., 1:] = places[:-1].to(x.dtype)
+    return None if bool((x[..., 1:].diff(dim=-1) >= 0).all()) else new

@@ -48,6 +48,27 @@ def _defaults(function: ast.FunctionDef | None) -> list[tuple[str, object]]:
             for name, node in zip(names, nodes, strict=True)]
 
 
+def asks_whether_zero(tree: ast.Module) -> set[int]:
+    """The positions of the parameters of which reference_fn asks, where it names them, only whether they are zero: any
+    other number is as true as one."""
+    function = reference_of(tree)
+    names = [name for name, _ in _defaults(function)]
+    asked = {node.id for node in map(_asked, ast.walk(function) if function else ()) if isinstance(node, ast.Name)}
+    return {index for index, name in enumerate(names) if name in asked}
+
+
+def _asked(node: ast.AST) -> ast.expr | None:
+    """x of ``x != 0``, ``x == 0``, ``x.bool()``, ``x.ne(0)`` and ``x.to(torch.bool)``."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return node.left if _number(node.comparators[0]) == 0 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        given, name = node.args, node.func.attr
+        is_bool = name == "to" and len(given) == 1 and ast.unparse(given[0]).endswith("bool")
+        if is_bool or name == "bool" or (name in ("ne", "eq") and given and _number(given[0]) == 0):
+            return node.func.value
+    return None
+
+
 def takes_repeats(tree: ast.Module) -> bool:
     """Does reference_fn add up what has the same index, or mark it, so that an index that comes twice has a meaning?"""
     calls = [node for node in ast.walk(reference_of(tree) or ast.Module([], [])) if isinstance(node, ast.Call)]

@@ -66,7 +66,7 @@ def varied(
         if only is not None and index not in only:
             continue
         for place, tensor in enumerate(leaves(value, all_tensors=True)):
-            tensor, is_complex = tensor.detach(), tensor.dtype.is_complex
+            tensor, is_complex = _as_in_memory(tensor.detach()), tensor.dtype.is_complex
             floating = tensor.dtype.is_floating_point or is_complex
             if tensor.dtype in values.PACKED or not tensor.numel() or floating == (kinds == "index"):
                 continue
@@ -90,6 +90,12 @@ def varied(
     if large_input:
         torch.cuda.empty_cache()  # both workers use the same GPU
     return new, changed
+
+
+def _as_in_memory(x: torch.Tensor) -> torch.Tensor:
+    """What lies in memory, without a conjugation or a sign that readers are to add."""
+    x = x.conj() if x.is_conj() else x
+    return torch._neg_view(x) if x.is_neg() else x
 
 
 def warp(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

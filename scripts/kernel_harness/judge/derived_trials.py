@@ -191,6 +191,8 @@ class _DerivedTrial(CaseTrials):
                 break
             if reply["facts"]["host_seconds"] > QUICK_SECONDS:
                 break
+        if check == "sizes-far" and not self.outcome.findings:
+            self._of_many(first)
         self.judge.remove_files()
         return True
 

@@ -15,14 +15,22 @@ class GradientTrials(NonfiniteTrials):
         wants = any(node.get("requires_grad") for _, node in values.tensors_of(first.tree))
         if not wants or self.judge.mutates:
             return
+        for kind in ("whole", "sliced"):
+            if self.case_failed() or not self._has_right_gradients(first, kind):
+                return
+
+    def _has_right_gradients(self, first: Bundle, kind: str) -> bool:
+        """Are there gradients, and right ones, for such of the result as lie ``kind`` in memory?"""
         try:
-            expected = self._reference(first, "gradients", backward=True, roundings=True)
+            expected = self._reference(first, "gradients", backward=kind, roundings=True)
         except ContractError:  # it has none
-            return
-        reply = self._call("gradients", self._working_copy(first), "b", poison="large", may_fail=True, backward=True)
-        if "bundle" not in reply:
+            return False
+        reply = self._call("gradients", self._working_copy(first), "b", poison="large", may_fail=True, backward=kind)
+        if "bundle" not in reply and kind == "whole":
             seen = f"inputs require gradients, which reference_fn has, and kernel_fn gives none: {reply.get('error')}"
             self.outcome.note(f"[case {self.case}] {seen[:200]}. Raise ValueError for such inputs, or return them")
         elif self._failed_quietly(reply, expected):
-            seen = "The gradients that kernel_fn's result gives are wrong"
+            of = "" if kind == "whole" else ", where that of the result is a slice, whose rows lie further apart,"
+            seen = f"The gradients that kernel_fn's result gives{of} are wrong"
             self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
+        return "bundle" in reply

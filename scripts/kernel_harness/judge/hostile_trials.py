@@ -52,6 +52,7 @@ class HostileTrials(GradientTrials):
                 self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
         self._balanced(first)
         self._sinks(first)
+        self._nearer_to_one(first)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
             label = f"input {index} {hostile.VAST} times as large"
             self._hostile_trial(first, label, hostile.vast, decisive=True, only={index})
@@ -99,6 +100,8 @@ class HostileTrials(GradientTrials):
         self._marked(first, nonfinite.denser, marks)
         marks = "rows that hold nothing but the NaN or infinity that get_inputs puts at places"
         self._marked(first, nonfinite.blank_rows, marks)
+        marks = "rows of which all but the last eighth is the NaN or infinity that get_inputs puts at places"
+        self._marked(first, nonfinite.led_by_marks, marks)
         self._beside(first, enlarged.first_rows, f"the first rows of input {{}} {enlarged.TIMES} times as large")
         self._beside(first, nonfinite.row(-1), "NaN in the last row of input {}", nonfinite.row(0))
         self.conditioned = False
@@ -129,6 +132,18 @@ class HostileTrials(GradientTrials):
         for one, other, queries in pairs[:MOST_SINKS]:
             label = f"the first of input {other} along one of input {one} and all others far below it"
             self._hostile_trial(first, label, sinks.along(queries), decisive=True, only={other})
+
+    def _nearer_to_one(self, first: Bundle) -> None:
+        for index in range(len(first.tree["items"])):
+            label = f"input {index} a hundred times nearer to one"
+            self._hostile_trial(first, label, hostile.nearer_to_one, decisive=True, only={index})
+
+    def _of_many(self, first: Bundle) -> None:
+        """Values that tell only where there are many."""
+        self.conditioned = True
+        self._sinks(first)
+        self._nearer_to_one(first)
+        self.conditioned = False
 
     def _uneven(self, first: Bundle) -> None:
         """The one trial of this kind that a large case meets."""

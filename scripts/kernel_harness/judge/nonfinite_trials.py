@@ -7,7 +7,7 @@ from contextlib import suppress
 import torch
 
 from .. import values
-from ..comparison.structure import finite, floats, same_outputs, tensors
+from ..comparison.structure import finite, floats, tensors
 from ..contract import ContractError
 from ..inputs import nonfinite
 from ..values import Bundle
@@ -61,17 +61,28 @@ class NonfiniteTrials(RuleBreakers):
             expected = self._reference(new, "nans", roundings=True)
         except ContractError:
             return
-        is_about_nan = bool(floats(expected["native"])) and finite(expected)
-        if not is_about_nan or same_outputs(expected["native"], self.base["native"]):
+        before, now = (tensors(e["native"]) for e in (self.base, expected))
+        about = {i for i, (t, old) in enumerate(zip(now, before, strict=False)) if _is_about(t, old)}
+        if len(about) < len(now):  # beside what is NaN a number may come from its bits; a flag says something
+            about = {i for i in about if bool(((now[i] == 0) | (now[i] == 1)).all())}
+        if not about:
             return
         with suppress(ContractError):  # a few may have fallen where the reference happens not to look
-            many = self._reference(self._varied(first, nonfinite.many_nans)[0], "nans", golden=False)
-            if not finite(many):
+            many = tensors(self._reference(self._varied(first, nonfinite.many_nans)[0], "nans", golden=False)["native"])
+            if not all(bool(torch.isfinite(many[i]).all()) for i in about):
                 return
         reply = self._call("NaN at a few places", self._working_copy(new), "b", poison="large", may_fail=True)
-        if "bundle" in reply and not all(bool(torch.isfinite(t).all()) for t in floats(reply["result"])):
+        if "bundle" not in reply:
+            return
+        results = tensors(reply["result"])
+        if not all(bool(torch.isfinite(t).all()) for i, t in enumerate(results) if i in about):
             seen = "Where inputs are NaN the kernel's result is not finite, and the reference's is."
             self.outcome.add("other-values", seen, self.case)
+        elif len(about) < len(now) == len(results):  # a flag beside what is NaN
+            compared = enumerate(self._comparisons(reply["result"], expected))
+            if wrong := [i for i, c in compared if i in about and not c.passed]:
+                seen = f"Where inputs are NaN the reference's output {wrong[0]} is finite, and the kernel's is wrong"
+                self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
 
     def _infinities(self, first: Bundle, change) -> None:
         """A reference that is finite where an input is infinite, and something else where it is merely large, is about
@@ -110,3 +121,10 @@ class NonfiniteTrials(RuleBreakers):
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("other-values", seen, self.case)
+
+
+def _is_about(result: torch.Tensor, before: torch.Tensor) -> bool:
+    """Is it finite, and another than before?"""
+    is_float = result.dtype.is_floating_point and result.dtype.itemsize > 1
+    is_finite = is_float and bool(result.numel()) and bool(torch.isfinite(result).all())
+    return is_finite and (result.shape != before.shape or not torch.equal(result, before))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
@@ -10,59 +10,20 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import finite, floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import alike, integers, reference_source, structured, thresholds, variations
+from ..inputs import alike, integers, reference_source, structured, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
-from .file_checks import FileChecks
+from .integer_breakers import IntegerBreakers
+from .rule_breaker import RuleBreaker
 
 MOST_SCALARS = 8
+COUNTERS = ("offset", "counter", "subsequence")  # in names of what a generator of random numbers counts on from
 LAID_OUT_BYTES = 2**26  # of inputs that are laid out anew, on the CPU
 PAIRS = 3  # of integers that change places, one at a time
 EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
 
-@dataclass(frozen=True)
-class RuleBreaker:
-    """Inputs that may be none to the kernel: a result that stays counts against it, one that is wrong if it decides.
-
-    nearly: of wrong results only those count that are nearly right: what breaks a rule is wrong from the first digit.
-    slip: of wrong integers only those count that arithmetic gets wrong (integers.py), of others those nearly right.
-    codes: so do others that are right but for few elements: a code that get_inputs does not make is read wrongly.
-    partly: of wrong results only those count that are right in part: a size that is none is wrong throughout.
-    named: the reference says what they mean: to fail on them is wrong, too, where it is no refusal.
-    openly: NaN and infinities, with which a kernel may say that it does not take them, count as wrong.
-    zeros: only where the reference answers zeros, which it takes care to do.
-    advice: a wrong result is told, and counts at paranoid: the rule is one that callers may know. known: they do, most
-    likely, so that a result that stays is no more than wrong.
-    twin: inputs for which the result may not be right instead; instead: what these are.
-    """
-
-    check: str
-    what: str
-    bundle: Bundle
-    decides: bool = False
-    nearly: bool = False
-    slip: bool = False
-    codes: bool = False
-    partly: bool = False
-    named: bool = False
-    openly: bool = False
-    zeros: bool = False
-    advice: bool = False
-    known: bool = False
-    twin: Bundle | None = None
-    instead: str = ""
-
-    @property
-    def files(self) -> list[str]:
-        return [bundle.file for bundle in (self.bundle, self.twin) if bundle]
-
-    @property
-    def result(self) -> str:
-        return "its previous result" if self.check == "replay" else "the same result"
-
-
-class RuleBreakers(FileChecks):
+class RuleBreakers(IntegerBreakers):
     """Makes them of a case's first inputs."""
 
     def _rule_breakers(self, first: Bundle) -> list[RuleBreaker]:
@@ -107,8 +68,9 @@ class RuleBreakers(FileChecks):
         paths = (self.settings.kernel, self.settings.reference)
         words = [word for path in paths if path for word in words_in(read_source(path)[1])]
         found, named, moves = [], 0, False
-        seeds = reference_source.named(read_source(self.settings.reference or self.settings.kernel)[1], "seed")
-        for other in other_arguments(first, words, seeds):
+        tree = read_source(self.settings.reference or self.settings.kernel)[1]
+        seeds, *counters = (reference_source.named(tree, word) for word in ("seed", *COUNTERS))
+        for other in other_arguments(first, words, seeds, set().union(*counters)):
             if len(found) - named >= MOST_SCALARS and not (other.is_named or other.is_zero):
                 continue
             if other.is_fourth and moves:
@@ -219,6 +181,7 @@ class RuleBreakers(FileChecks):
             add(integers.shorter, "integers of at most a third of the smallest", index, decides=True)
             if integers.lacks_zero(x):
                 add(integers.put_one(0), "a zero, which get_inputs does not make,", index, decides=True, partly=True)
+            add(integers.chained, "each the place before its own", index, decides=True)
             add(integers.swapped, "neighbours that change places", index, decides=True)
             if takes_repeats:
                 add(integers.repeated, "indices that come twice, as the reference takes them,", index, decides=True)
@@ -312,89 +275,3 @@ class RuleBreakers(FileChecks):
         """Inputs of another layout, on the device of the first ones."""
         new = values.save(items, self.judge.new_file("laid-out"))
         return replace(new, spans=tuple(replace(span, device=first.spans[0].device) for span in new.spans))
-
-    def _moves(self, bundle: Bundle) -> bool:
-        """Does the reference take these inputs, and answer something else than on the first ones?"""
-        try:
-            return not same_outputs(self._reference(bundle, "argument", golden=False)["native"], self.base["native"])
-        except ContractError:
-            return False
-
-    def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
-        """Integers of other signs and widths than get_inputs'."""
-        changes = (
-            (integers.both_signs, "integers of both signs"),
-            (integers.middle_width, "integers of fifteen bits"),
-            (integers.whole_width, "integers that fill their type"),
-            (integers.widest, "integers whose sums have sixty bits"),
-            (integers.top, "integers near the top of their type"),
-            (integers.one_each, "one True in each row"),
-        )
-        found = []
-        dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}
-        for change, what in changes:
-            new, moved = self._varied(first, change, kinds="index")
-            if moved and self._moves(new):
-                fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
-                codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
-                found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
-        return found + self._opposite_bits(first) + self._stretched(first)
-
-    def _opposite_bits(self, first: Bundle) -> list[RuleBreaker]:
-        """Words of bits against others of which each bit differs: a field that counts them is as full as it gets."""
-        mapping, found = values.Mapping(first, writable=False), []
-        tensors = [(i, values.rebuild(n, mapping.bytes_of)) for i, n in enumerate(first.tree["items"])
-                   if n["kind"] == "tensor"]
-        words = [index for index, x in tensors if integers.are_bits(x)]
-        for index in words if len(words) > 1 else ():
-            none, _ = self._varied(first, integers.throughout(0), set(words) - {index}, "index")
-            new, _ = self._varied(none, integers.throughout(-1), {index}, "index")
-            if self._moves(new):
-                what = f"all bits of input {index} set and none of the other words"
-                found.append(RuleBreaker("replay", what, new, decides=True))
-        return found
-
-    def _stretched(self, first: Bundle) -> list[RuleBreaker]:
-        """Narrow integers of which the reference chooses some (a maximum, a median) and computes with none: where
-        they fill their type, in the order of before, it chooses the same ones. They are no codes or indices then."""
-        mapping, found = values.Mapping(first, writable=False), []
-        given = [(i, node) for i, node in enumerate(first.tree["items"]) if node["kind"] == "tensor"]
-        for index, x in ((i, values.rebuild(node, mapping.bytes_of)) for i, node in given):
-            if (change := integers.stretched(x)) is None:
-                continue
-            new, _ = self._varied(first, change, {index}, "index")
-            if self._moves(new):
-                now = structure.tensors(self._reference(new, "argument", golden=False)["native"])
-                before = structure.tensors(self.base["native"])
-                chosen = [change(t, None) if t.dtype == x.dtype else t for t in before]
-                if len(now) == len(before) and all(map(torch.equal, now, chosen)):
-                    what = f"integers of input {index} that fill their type, in the order of before,"
-                    found.append(RuleBreaker("replay", what, new, decides=True))
-        return found
-
-    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
-        """Integers of other signs and widths, those that the reference sets apart, and what it compares inputs with."""
-        found = self._other_widths(first)
-        tree = read_source(self.settings.reference or self.settings.kernel)[1]
-        numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
-        for value, inputs in reference_source.special_values(tree, numbers):
-            for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
-                for put in (integers.put, integers.put_run, integers.put_throughout):
-                    new, moved = self._varied(first, put(value), only={index}, kinds="index")
-                    if moved and self._moves(new):
-                        what = f"{value}, which the reference sets apart, at places of input {index}"
-                        says = {"decides": True, "named": True, "openly": True}
-                        found.append(RuleBreaker("ignored-argument", what, new, **says))
-        return found + self._thresholds(first, tree)
-
-    def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:
-        """Inputs that meet the numbers with which the reference compares them."""
-        numbers = [node["value"] if node["kind"] in ("int", "float") else None for node in first.tree["items"]]
-        found = []
-        for value, index in thresholds.compared(tree, [n if type(n) in (int, float) else None for n in numbers]):
-            for kinds in ("float", "ruled", "index") if len(found) < MOST_SCALARS else ():
-                new, moved = self._varied(first, thresholds.put(value), {index}, kinds)
-                if moved and self._moves(new):
-                    what = f"{value}, with which the reference compares input {index}, at places of it"
-                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
-        return found

@@ -18,7 +18,7 @@ from ..processes import worker
 from ..values import Bundle
 from .hostile_trials import HostileTrials
 from .judgement import REFUSALS
-from .rule_breakers import RuleBreaker
+from .rule_breaker import RuleBreaker
 
 QUICK_INTERPRETER = 10.0  # seconds of a first call: its programs run in the opposite order, too
 MODES = ("no_grad", "inference_mode")

@@ -98,7 +98,7 @@ def call(
     own: str = "",
     again: int = 0,
     then: dict | None = None,
-    backward: bool = False,
+    backward: str = "",
 ) -> dict:
     """Run kernel_fn once and lay the result out in the file ``output``.
 
@@ -139,7 +139,7 @@ def call(
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     result = _watched(arguments, trace, count_kernels and on_gpu, facts)
-                    result = gradients(result, arguments) if backward else result
+                    result = gradients(result, arguments, backward) if backward else result
                 facts |= seen.told(result) if seen else {}
                 for later in [arguments] * again + following:
                     _file.kernel_fn(*later)

@@ -38,7 +38,7 @@ _file: KernelFile | None = None
 _reference: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _pretending = contextlib.nullcontext
-_backward = False  # does a request want the gradients of the inputs in place of the result?
+_backward = ""  # does a request want the gradients of the inputs in place of the result?
 _symbols: dict[tuple[str, bool], frozenset] = {}  # of a case, which of its tensors are symbols in others
 
 
@@ -126,7 +126,7 @@ def reference(
     tipped: bool = False,
     choices: dict | None = None,
     turned: bool = False,
-    backward: bool = False,
+    backward: str = "",
 ) -> dict:
     """Run the reference on the inputs in ``bundle``; the results are files ``name.native`` etc. in ``folder``.
 
@@ -243,9 +243,9 @@ def _run(arguments: list, traced: bool = True) -> tuple:
         with _pretending():
             if not traced:  # a profile function would slow down each step of PyTorch's decompositions
                 result = _reference.reference_fn(*arguments)
-                return (gradients(result, arguments) if _backward else result), None, None
+                return (gradients(result, arguments, _backward) if _backward else result), None, None
             result, trace = trace_call(_reference.reference_fn, arguments, _reference.path)
-            result = gradients(result, arguments) if _backward else result
+            result = gradients(result, arguments, _backward) if _backward else result
         if torch.cuda.is_initialized():
             torch.cuda.synchronize()  # what it did wrong on the device is raised here
     except _KernelCalled:
@@ -297,7 +297,7 @@ def _materialise(source: values.Mapping, widen: bool = False, move: float = 0.0,
                 bits = wide.view(torch.int64).mul(SPREADING).bitwise_right_shift(63 - TIED_BITS)
                 chances = chances[bits % len(chances)]
             wide.mul_(1 + step * (2 * chances - 1))
-        return wide.requires_grad_(value.requires_grad and _backward)
+        return wide.requires_grad_(value.requires_grad and bool(_backward))
 
     return adapt(values.rebuild(source.bundle.tree, storage))
 

@@ -107,3 +107,13 @@ def test_a_number_becomes_one_that_is_the_same_in_three_digits(tmp_path):
 def test_the_last_dimension_becomes_the_one_whose_hash_is_the_same(tmp_path):
     assert hash(-1) == hash(-2)
     assert -2 in [new for new, _, _ in changed(-1, tmp_path)]
+
+
+def test_a_counter_beside_a_seed_comes_near_the_end_of_its_word(tmp_path):
+    bundle = values.save([torch.ones(4), 7, 3], tmp_path / "inputs")
+
+    def others(**how):
+        return [o.new for o in other_arguments(bundle, **how) if o.index == 2 and o.decides]
+
+    assert others(seeds={1}, counters={2}) == [2**32 - 5, 2**34 - 17]
+    assert others(counters={2}) == []  # without a seed it may be a position

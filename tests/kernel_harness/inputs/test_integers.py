@@ -311,3 +311,20 @@ def test_the_last_digits_of_a_single_sum_are_a_slip():
     assert integers.is_slip(large - 9, large)
     assert not integers.is_slip(large // 2, large)
     assert not integers.is_slip(large, large)
+
+
+def test_ones_become_other_truths():
+    flags = (DATA > 500).to(torch.uint8)
+    x = integers.other_truths(flags, TORCH)
+
+    assert torch.equal(x != 0, flags != 0)
+    assert int(x[flags == 1].min()) > 1
+    assert integers.other_truths(flags.bool(), TORCH) is None
+    assert integers.other_truths(DATA, TORCH) is None
+    assert integers.other_truths(torch.zeros_like(flags), TORCH) is None
+
+
+def test_parents_become_a_chain():
+    assert integers.chained(torch.tensor([-1, 0, 0, 2, 1]), TORCH).tolist() == [-1, 0, 1, 2, 3]
+    assert integers.chained(torch.tensor([-1, 0, 0, 3, 1]), TORCH) is None  # its own parent
+    assert integers.chained(torch.tensor([0, 0, 1, 1, 2]), TORCH) is None  # in order: offsets, segments

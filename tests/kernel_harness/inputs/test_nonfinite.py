@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.inputs.nonfinite import may_mark, where_left_out
+from kernel_harness.inputs.nonfinite import led_by_marks, may_mark, where_left_out
 
 pytestmark = pytest.mark.cpu
 
@@ -38,3 +38,15 @@ def test_what_may_mark():
     assert may_mark(torch.tensor([0, 7]))
     assert not may_mark(torch.tensor([-1, 7]))
     assert not may_mark(torch.tensor([0.0, 1.0]))
+
+
+def test_marks_lead_each_row_that_has_a_number_at_its_end():
+    x = torch.arange(48.0).view(3, 16)
+    x[0, 3], x[1, 14:] = -torch.inf, -torch.inf
+    new = led_by_marks(x, torch.Generator())
+
+    assert torch.equal(new[1], x[1])
+    assert torch.isinf(new[0, :14]).all()
+    assert new[2].tolist() == [-torch.inf] * 14 + [46.0, 47.0]
+    assert led_by_marks(torch.ones(3, 16), torch.Generator()) is None
+    assert led_by_marks(x[:, :8], torch.Generator()) is None

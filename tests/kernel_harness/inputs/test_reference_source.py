@@ -74,3 +74,15 @@ def kernel_fn(x, bias, weight=None, eps=1e-5, scale=SCALE, causal=False): ...
     other = ast.parse("def kernel_fn(x, bias, weight=None, eps=1e-6): ...")
     assert reference_source.shared_options(tree, other, 2) == [None]
     assert reference_source.shared_options(tree, ast.parse("kernel_fn = torch.compile(f)"), 2) == []
+
+
+@pytest.mark.parametrize("line", ["mask != 0", "mask == 0", "mask.bool()", "mask.ne(0)", "x[mask.to(torch.bool)]"])
+def test_what_is_only_asked_whether_it_is_zero(line):
+    tree = ast.parse(f"def reference_fn(x, mask):\n    return {line}")
+
+    assert reference_source.asks_whether_zero(tree) == {1}
+
+
+@pytest.mark.parametrize("line", ["mask * x", "mask != 1", "mask.to(torch.int64)", "(mask + 1) != 0"])
+def test_what_is_also_computed_with(line):
+    assert not reference_source.asks_whether_zero(ast.parse(f"def reference_fn(x, mask):\n    return {line}"))

@@ -473,3 +473,20 @@ def test_the_last_row_alone_becomes_nan():
     assert bool(new[-1].isnan().all())
     assert nonfinite.row(-1)(x[:2], TORCH) is None
     assert nonfinite.row(-1)(torch.arange(128.0).view(16, 8), TORCH) is None, "what ascends has an order"
+
+
+def test_what_lacks_to_one_becomes_a_hundredth(tmp_path):
+    decays = torch.tensor([0.5, 0.9])
+
+    assert torch.allclose(hostile.nearer_to_one(decays, torch.Generator()), torch.tensor([0.995, 0.999]))
+    assert hostile.nearer_to_one(torch.tensor([0.5, 1.0]), torch.Generator()) is None
+    assert hostile.nearer_to_one(decays.bfloat16(), torch.Generator()) is None  # would be one
+
+
+def test_a_lazy_conjugate_is_changed_in_memory(tmp_path):
+    x = torch.randn(64, dtype=torch.complex64)
+    (changed,), moved = vary([x.conj()], tmp_path, variations.warp)
+
+    assert moved
+    assert changed.is_conj()
+    assert not torch.equal(changed, x.conj())

@@ -1,0 +1,112 @@
+"""Integers of other signs and widths than those of get_inputs, and those that the reference sets apart."""
+
+from __future__ import annotations
+
+import torch
+
+from .. import values
+from ..comparison import structure
+from ..comparison.structure import same_outputs
+from ..contract import ContractError, read_source
+from ..inputs import integers, reference_source, thresholds
+from ..values import Bundle
+from .file_checks import FileChecks
+from .rule_breaker import RuleBreaker
+
+MOST_THRESHOLDS = 8
+
+
+class IntegerBreakers(FileChecks):
+    """Makes them of a case's first inputs."""
+
+    def _moves(self, bundle: Bundle, is_taken: bool = False) -> bool:
+        """Does the reference take these inputs, and answer something else than on the first ones? is_taken: what to
+        say where it does not take them."""
+        try:
+            return not same_outputs(self._reference(bundle, "argument", golden=False)["native"], self.base["native"])
+        except ContractError:
+            return is_taken
+
+    def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths than get_inputs'."""
+        changes = (
+            (integers.both_signs, "integers of both signs"),
+            (integers.middle_width, "integers of fifteen bits"),
+            (integers.whole_width, "integers that fill their type"),
+            (integers.widest, "integers whose sums have sixty bits"),
+            (integers.top, "integers near the top of their type"),
+            (integers.one_each, "one True in each row"),
+        )
+        found = []
+        dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}
+        for change, what in changes:
+            new, moved = self._varied(first, change, kinds="index")
+            if moved and self._moves(new):
+                fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
+                codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
+                found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
+        return found + self._opposite_bits(first) + self._stretched(first)
+
+    def _opposite_bits(self, first: Bundle) -> list[RuleBreaker]:
+        """Words of bits against others of which each bit differs: a field that counts them is as full as it gets."""
+        mapping, found = values.Mapping(first, writable=False), []
+        tensors = [(i, values.rebuild(n, mapping.bytes_of)) for i, n in enumerate(first.tree["items"])
+                   if n["kind"] == "tensor"]
+        words = [index for index, x in tensors if integers.are_bits(x)]
+        for index in words if len(words) > 1 else ():
+            none, _ = self._varied(first, integers.throughout(0), set(words) - {index}, "index")
+            new, _ = self._varied(none, integers.throughout(-1), {index}, "index")
+            if self._moves(new):
+                what = f"all bits of input {index} set and none of the other words"
+                found.append(RuleBreaker("replay", what, new, decides=True))
+        return found
+
+    def _stretched(self, first: Bundle) -> list[RuleBreaker]:
+        """Narrow integers of which the reference chooses some (a maximum, a median) and computes with none: where
+        they fill their type, in the order of before, it chooses the same ones. They are no codes or indices then."""
+        mapping, found = values.Mapping(first, writable=False), []
+        given = [(i, node) for i, node in enumerate(first.tree["items"]) if node["kind"] == "tensor"]
+        for index, x in ((i, values.rebuild(node, mapping.bytes_of)) for i, node in given):
+            if (change := integers.stretched(x)) is None:
+                continue
+            new, _ = self._varied(first, change, {index}, "index")
+            if self._moves(new):
+                now = structure.tensors(self._reference(new, "argument", golden=False)["native"])
+                before = structure.tensors(self.base["native"])
+                chosen = [change(t, None) if t.dtype == x.dtype else t for t in before]
+                if len(now) == len(before) and all(map(torch.equal, now, chosen)):
+                    what = f"integers of input {index} that fill their type, in the order of before,"
+                    found.append(RuleBreaker("replay", what, new, decides=True))
+        return found
+
+    def _other_integers(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers of other signs and widths, those that the reference sets apart, and what it compares inputs with."""
+        found = self._other_widths(first)
+        tree = read_source(self.settings.reference or self.settings.kernel)[1]
+        numbers = [node["value"] if node["kind"] == "int" else None for node in first.tree["items"]]
+        for value, inputs in reference_source.special_values(tree, numbers):
+            for index in range(len(first.tree["items"])) if inputs is None else sorted(inputs):
+                for put in (integers.put, integers.put_run, integers.put_throughout):
+                    new, moved = self._varied(first, put(value), only={index}, kinds="index")
+                    if moved and self._moves(new):
+                        what = f"{value}, which the reference sets apart, at places of input {index}"
+                        says = {"decides": True, "named": True, "openly": True}
+                        found.append(RuleBreaker("ignored-argument", what, new, **says))
+        for index in sorted(reference_source.asks_whether_zero(tree)):
+            new, moved = self._varied(first, integers.other_truths, {index}, "index")
+            if moved and not self._moves(new, is_taken=True):
+                what = f"other numbers than 1 for what the reference only asks whether it is zero, input {index},"
+                found.append(RuleBreaker("other-values", what, new, decides=True))
+        return found + self._thresholds(first, tree)
+
+    def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:
+        """Inputs that meet the numbers with which the reference compares them."""
+        numbers = [node["value"] if node["kind"] in ("int", "float") else None for node in first.tree["items"]]
+        found = []
+        for value, index in thresholds.compared(tree, [n if type(n) in (int, float) else None for n in numbers]):
+            for kinds in ("float", "ruled", "index") if len(found) < MOST_THRESHOLDS else ():
+                new, moved = self._varied(first, thresholds.put(value), {index}, kinds)
+                if moved and self._moves(new):
+                    what = f"{value}, with which the reference compares input {index}, at places of it"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+        return found
