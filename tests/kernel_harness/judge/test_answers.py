@@ -97,3 +97,12 @@ def test_one_or_two_elements_are_no_leak_of_what_was_enlarged(answer, wrong, nan
     trials = Trials()
     trials._beside(SimpleNamespace(tree={"items": [None]}), None, "the first rows of input {} large")
     assert len(trials.outcome.found) == findings
+
+
+def test_answers_near_the_end_of_the_range_are_no_trial_unless_the_first_ones_are_there(answer):
+    x = torch.randn(9, 32)
+
+    assert answers.are_vast(answer(x * 1e37), answer(x))
+    assert not answers.are_vast(answer(x * 1e20), answer(x))
+    assert not answers.are_vast(answer(x * 1e37), answer(x * 1e36))
+    assert not answers.are_vast(answer(torch.empty(0)), answer(x))
