@@ -9,7 +9,6 @@ check: other-values
 
 import torch
 
-
 WORD = 1 << 32
 
 

@@ -9,7 +9,6 @@ check: ignored-argument
 
 import torch
 
-
 STEPS = 16
 
 

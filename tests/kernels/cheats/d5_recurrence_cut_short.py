@@ -9,7 +9,6 @@ check: values
 
 import torch
 
-
 BACK = 64
 
 

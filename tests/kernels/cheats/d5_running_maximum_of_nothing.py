@@ -9,7 +9,6 @@ check: other-values
 
 import torch
 
-
 STEP = 32
 
 
