@@ -11,7 +11,7 @@ import torch
 from .variations import cast, wide_parts
 
 LEAST = 8  # keys, and elements of one
-SHARES = {2: 0.08, 4: 0.002, 8: 0.002}  # of all others together, by the bytes of a value
+SHARES = {2: 0.2, 4: 0.002, 8: 0.002}  # of all others together, by the bytes of a value
 LEAST_LEAD = 9.3  # a weight of 1e-4
 
 

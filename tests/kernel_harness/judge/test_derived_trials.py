@@ -60,16 +60,17 @@ def test_rounding_may_grow_with_the_size_by_its_root(growth, used, may):
 @pytest.mark.parametrize(("report", "told"), [(["race: CTA 0"], True), ([], False)])
 def test_a_race_is_no_rounding_that_has_grown(report, told, monkeypatch):
     """At a size far above the cases' a result that is right, in launches that the simulator finds fault with."""
-    found, notes = [], []
+    found, notes, asked = [], [], []
     reply = {"facts": {"simulated": {"findings": report}, "host_seconds": 0.0}, "result": None}
 
     class Trial(derived_trials._DerivedTrial):
         def __init__(self):
             self.base, self.most, self.case = {}, 1, "rows=529"
             self.judge = SimpleNamespace(remove_files=lambda: None)
-            self.outcome = SimpleNamespace(note=notes.append)
+            self.outcome = SimpleNamespace(note=notes.append, findings=found)
 
         _begin = lambda self: SimpleNamespace(size=1 << 20)
+        _of_many = lambda self, first: asked.append(first.size)
         _working_copy = lambda self, first: SimpleNamespace(bundle=None)
         _ask_other = lambda self, *_, **__: reply
         _failed_quietly = lambda self, *_: False
@@ -81,4 +82,5 @@ def test_a_race_is_no_rounding_that_has_grown(report, told, monkeypatch):
     Trial().is_judged(None, "sizes-far")
 
     assert bool(found) is told
+    assert asked == ([] if told else [1 << 20])  # values that tell only where there are many
     assert notes == []
