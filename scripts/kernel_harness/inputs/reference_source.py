@@ -49,8 +49,8 @@ def _defaults(function: ast.FunctionDef | None) -> list[tuple[str, object]]:
 
 
 def asks_whether_zero(tree: ast.Module) -> set[int]:
-    """The positions of the parameters of which reference_fn asks, where it names them, only whether they are zero: any
-    other number is as true as one."""
+    """The positions of the parameters of which reference_fn somewhere asks whether they are zero. If it asks no more,
+    any other number is as true as one, and its answer the same."""
     function = reference_of(tree)
     names = [name for name, _ in _defaults(function)]
     asked = {node.id for node in map(_asked, ast.walk(function) if function else ()) if isinstance(node, ast.Name)}
