@@ -193,7 +193,8 @@ class Snapshot:
 
     def restore(self):
         for array, before in self._kept:
-            array[:] = before
+            if not np.array_equal(array, before):  # unchanged memory may be such as none may write to
+                array[:] = before
 
     def still_holds(self):
         return all((array == before).all() for array, before in self._kept)
