@@ -172,13 +172,16 @@ def look_for_constant(machine, buffer, lanes, offsets):
 
 
 def _same_but_for_rounding(a, b):
-    """Which rows (n, nbytes) hold float32 that agree to nine bits: one sum, which each lane of a butterfly added in an
-    order of its own. Triton lets all of them write it, and any will do."""
+    """Which rows (n, nbytes) hold float32 that agree to nine bits, or to 16 of the largest: one sum, which each lane of
+    a butterfly added in an order of its own, and of which little may be left. Triton lets all of them write it, and any
+    will do."""
     if a.shape[1] % 4:
         return np.zeros(len(a), dtype=bool)
     a, b = (np.ascontiguousarray(rows).view(np.float32).astype(np.float64) for rows in (a, b))
     size = np.maximum(np.abs(a), np.abs(b))
-    is_close = (size > 2.0**-100) & (np.abs(a - b) <= 2.0**-9 * size)  # below 2^-100: an integer, more likely
+    largest = np.max(size, initial=0.0, where=np.isfinite(size))
+    bound = np.maximum(2.0**-9 * size, 2.0**-16 * largest)
+    is_close = (size >= 2.0**-126) & (np.abs(a - b) <= bound)  # below that an integer, more likely
     are_lost = ~np.isfinite(a) & ~np.isfinite(b)  # an infinity in one order, NaN in another
     return (is_close | are_lost | (a == b)).all(axis=1)
 
