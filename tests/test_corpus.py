@@ -65,6 +65,7 @@ ATTEMPTS = 3
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = {
     "d7_bfloat16_product": VALUES,
+    "d7_positions_in_half": ("other-values",),
     "b1_cache_by_pointer": VALUES,
     "b3_every_forty_third": VALUES,
     "d2_number_ignored": ("ignored-argument",),

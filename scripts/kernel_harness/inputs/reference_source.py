@@ -4,6 +4,7 @@ its inputs, and which options it shares with kernel_fn (standard library only)."
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 MISSING = object()
@@ -67,6 +68,39 @@ def _asked(node: ast.AST) -> ast.expr | None:
         if is_bool or name == "bool" or (name in ("ne", "eq") and given and _number(given[0]) == 0):
             return node.func.value
     return None
+
+
+def only_rounded(tree: ast.Module) -> set[int]:
+    """The positions of the parameters that reference_fn turns into floating point wherever it uses them, but for a
+    check that raises: integers that it only computes with, which are neither indices nor compared with any."""
+    function = reference_of(tree)
+    if function is None:
+        return set()
+    branches = [node for node in ast.walk(function) if isinstance(node, ast.If)]
+    checked = {name for branch in branches if isinstance(branch.body[-1], ast.Raise) for name in ast.walk(branch.test)}
+    rounded = {_origin(node) for node in map(_floated, ast.walk(function)) if node is not None}
+    found = set()
+    for index, (name, _) in enumerate(_defaults(function)):
+        uses = {node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name} - checked
+        if uses and uses <= rounded:
+            found.add(index)
+    return found
+
+
+def _floated(node: ast.AST) -> ast.expr | None:
+    """x of ``x.float()``, ``x.double()`` and ``x.to(dtype)``, where that names no integers and no device."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    given, name = node.args, node.func.attr
+    is_floating = name == "to" and len(given) == 1 and not re.search("int|long|bool|device|cuda", ast.unparse(given[0]))
+    return node.func.value if is_floating or name in ("float", "double") else None
+
+
+def _origin(node: ast.expr) -> ast.expr:
+    """x of ``x[:, None]``, ``x.reshape(...)`` and the like."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        node = node.value if isinstance(node, ast.Subscript) else node.func.value
+    return node
 
 
 def takes_repeats(tree: ast.Module) -> bool:

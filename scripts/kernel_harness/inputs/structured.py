@@ -15,6 +15,7 @@ SAMPLE, CORNER, LINES = 4096, 256, 1 << 16  # elements; rows and columns; elemen
 MOST = 1 << 24  # elements that are all compared
 FEW = 4  # symbols
 CODES = 16  # that many are flags, digits or classes where none is negative
+FAR = 64  # nearer integers may be classes
 SMALL = 2**11  # up to there whole numbers are exact in TF32, half, and most of them in bfloat16
 # Odd, and of more digits than TF32, bfloat16 or float32 hold; out of range in half and in small integers.
 LONG_FACTOR = {torch.float32: 0b10101010101010101, torch.float64: 0b1010101010101010101010101010101010101}
@@ -136,3 +137,13 @@ def _is_dominant(x: torch.Tensor) -> bool:
     size = x.reshape(-1, *x.shape[-2:])[:CORNER].to(torch.float64).abs()
     twice = 2 * size.diagonal(dim1=-2, dim2=-1)
     return any(bool((twice > size.sum(axis)).all()) for axis in (-1, -2))
+
+
+def further(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Integers four times as far, with low bits of their own: a number that is rounded on the way loses them. Where all
+    keep one distance they are positions of a sequence, which a kernel may count by itself."""
+    if x.dtype is torch.bool or not x.numel() or not FAR <= int(x.max()) < torch.iinfo(x.dtype).max // 4:
+        return None
+    if x.dim() and x.shape[-1] > 1 and bool((x.diff(dim=-1) == x[..., 1:2] - x[..., :1]).all()):
+        return None
+    return x * 4 + torch.randint(0, 4, x.shape, generator=generator, device=x.device).to(x.dtype)

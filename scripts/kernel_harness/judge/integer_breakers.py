@@ -8,7 +8,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import integers, reference_source, thresholds
+from ..inputs import integers, reference_source, structured, thresholds
 from ..values import Bundle
 from .file_checks import FileChecks
 from .rule_breaker import RuleBreaker
@@ -96,6 +96,11 @@ class IntegerBreakers(FileChecks):
             new, moved = self._varied(first, integers.other_truths, {index}, "index")
             if moved and not self._moves(new, is_taken=True):
                 what = f"other numbers than 1 for what the reference only asks whether it is zero, input {index},"
+                found.append(RuleBreaker("other-values", what, new, decides=True))
+        for index in sorted(reference_source.only_rounded(tree)):
+            new, moved = self._varied(first, structured.further, {index}, "index")
+            if moved and self._moves(new):
+                what = f"numbers four times as far for input {index}, integers with which the reference only computes,"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
         return found + self._thresholds(first, tree)
 

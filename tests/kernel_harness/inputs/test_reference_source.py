@@ -86,3 +86,23 @@ def test_what_is_only_asked_whether_it_is_zero(line):
 @pytest.mark.parametrize("line", ["mask * x", "mask != 1", "mask.to(torch.int64)", "(mask + 1) != 0"])
 def test_what_is_also_computed_with(line):
     assert not reference_source.asks_whether_zero(ast.parse(f"def reference_fn(x, mask):\n    return {line}"))
+
+
+@pytest.mark.parametrize("line", [
+    "x * positions.float()", "x * positions[:, None].to(wide)", "x * positions.reshape(-1, 1).double().sin()",
+])  # fmt: skip
+def test_integers_that_are_only_rounded(line):
+    check = "if (positions < 0).any():\n        raise ValueError"
+    tree = ast.parse(f"def reference_fn(x, positions):\n    {check}\n    return {line}")
+
+    assert reference_source.only_rounded(tree) == {1}
+
+
+@pytest.mark.parametrize("line", [
+    "x[positions] * positions.float()", "x * (places < positions) / positions.float()", "x * positions",
+    "x * positions.to(torch.int64)", "positions.to(x.device)",
+])  # fmt: skip
+def test_integers_that_are_more(line):
+    tree = ast.parse(f"def reference_fn(x, positions):\n    return {line}")
+
+    assert 1 not in reference_source.only_rounded(tree)

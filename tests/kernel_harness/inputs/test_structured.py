@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.inputs.structured import is_structured, lengthened, sparser, toggled
+from kernel_harness.inputs.structured import further, is_structured, lengthened, sparser, toggled
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -91,3 +91,16 @@ def test_a_flag_is_a_number_alone_that_is_zero_or_one():
     assert toggled(torch.tensor(1.0), TORCH).item() == 0.0
     assert toggled(torch.tensor([0.5]), TORCH) is None
     assert toggled(torch.zeros(2), TORCH) is None
+
+
+def test_integers_go_further_and_keep_low_bits():
+    x = torch.randint(0, 2048, (4, 32), generator=TORCH)
+    y = further(x, TORCH)
+
+    assert torch.equal(y // 4, x)
+    assert set((y % 4).unique().tolist()) == {0, 1, 2, 3}
+    assert further(x.to(torch.int16), TORCH) is not None
+    assert further(x.to(torch.int16) * 8, TORCH) is None, "four times as far is no int16"
+    assert further(x % 64, TORCH) is None
+    assert further(x > 5, TORCH) is None
+    assert further(torch.arange(100, 200), TORCH) is None
