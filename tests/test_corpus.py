@@ -66,6 +66,7 @@ VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-call
 NEEDED = {
     "d7_bfloat16_product": VALUES,
     "d7_positions_in_half": ("other-values",),
+    "d2_correction_folded_for_late_steps": ("other-values",),
     "b1_cache_by_pointer": VALUES,
     "b3_every_forty_third": VALUES,
     "d2_number_ignored": ("ignored-argument",),

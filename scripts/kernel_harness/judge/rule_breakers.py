@@ -87,6 +87,19 @@ class RuleBreakers(IntegerBreakers):
             found.append(RuleBreaker("ignored-argument", what, other.bundle, **says))
         return found
 
+    def _numbers(self, first: Bundle) -> list[RuleBreaker]:
+        """Another value of each float of a case that has integers, too: what is folded for late steps holds for some
+        rates only. A share comes nearer to one."""
+        if not {"int", "float"} <= {node["kind"] for node in first.tree["items"]}:
+            return []
+        found = {}
+        for other in other_arguments(first):
+            if type(other.old) is type(other.new) is float and other.new:
+                best = found.setdefault(other.index, other)
+                found[other.index] = other if 0.5 < other.old < 1 and best.new > 1 > other.new else best
+        chosen = [(f"{o.new!r} in place of {o.old!r} for input {o.index}", o.bundle) for o in found.values()]
+        return [RuleBreaker("ignored-argument", *other, decides=True) for other in chosen[:MOST_SCALARS]]
+
     def _options_never_given(self, first: Bundle) -> list[RuleBreaker]:
         """What kernel_fn and reference_fn may be given, too, and get_inputs does not give: each alone, the others as by
         default. In place of None a factor for each element, for each of the last dimension, and a number. Which shape

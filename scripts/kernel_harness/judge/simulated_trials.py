@@ -25,6 +25,8 @@ class SimulatedTrials(ValueTrials):
             return
         if size > self.outcome.facts.get("pace", (0, 0.0))[0]:
             self.outcome.facts["pace"] = size, self.call_seconds  # of the largest case: what longer ones may take
+        if met and self.call_seconds < VERY_QUICK_SIMULATION:
+            self._index_replay(first)
         if self.call_seconds > QUICK_SIMULATION or len(met) == MOST_VALUES:
             if self.is_new_code and self.call_seconds < LONG_SIMULATION:
                 self._most_hostile(first)
