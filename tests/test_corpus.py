@@ -72,6 +72,7 @@ NEEDED = {
     "d2_number_ignored": ("ignored-argument",),
     "b1_order_from_get_inputs": ("own-inputs",),
     "b1_rows_by_checksum": ("other-values",),
+    "b1_bytes_told_by_a_sample": ("ignored-argument", "replay"),
     "d7_tf32_on_whole_numbers": ("other-values",),
     "d5_windows_of_minus_infinity": VALUES,
     "d5_edges_belong_to_the_left": VALUES,

@@ -20,6 +20,7 @@ class RuleBreaker:
     zeros: only where the reference answers zeros, which it takes care to do.
     advice: a wrong result is told, and counts at paranoid: the rule is one that callers may know. known: they do, most
     likely, so that a result that stays is no more than wrong.
+    again: the first inputs come right before, whose result a kernel may have kept that looks at a few places only.
     twin: inputs for which the result may not be right instead; instead: what these are.
     """
 
@@ -36,6 +37,7 @@ class RuleBreaker:
     zeros: bool = False
     advice: bool = False
     known: bool = False
+    again: bool = False
     twin: Bundle | None = None
     instead: str = ""
 

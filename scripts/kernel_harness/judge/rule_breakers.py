@@ -34,11 +34,11 @@ class RuleBreakers(IntegerBreakers):
             found.append(RuleBreaker("replay", "other integers or masks in the same memory", new))
         new, moved = self._varied(first, variations.swap, kinds="index")
         if moved and self._moves(new):  # what is looked at in a few places may be as before
-            found.append(RuleBreaker("replay", "a few integers or masks in each other's place", new))
+            found.append(RuleBreaker("replay", "a few integers or masks in each other's place", new, again=True))
         for _ in range(PAIRS):
             new, moved = self._varied(first, variations.swap_one, kinds="index")
             if moved and self._moves(new):  # kept under sums and samples, or unread
-                found.append(RuleBreaker("ignored-argument", "two integers in each other's place", new))
+                found.append(RuleBreaker("ignored-argument", "two integers in each other's place", new, again=True))
         found += self._other_arguments(first)
         found += self._options_never_given(first)
         found += self._other_integers(first)

@@ -301,6 +301,8 @@ class ValueTrials(HostileTrials):
             work = self._working_copy(first)
             before = self._ask_other(other, work.bundle, "a")
             for breaker in self.rule_breakers if before is not None else ():
+                if breaker.again:
+                    self._ask_other(other, self._working_copy(first).bundle, "b")
                 if breaker.check == "replay":
                     variations.rewrite(work, breaker.bundle)
                     after = self._ask_other(other, work.bundle, "a", refresh="bumped")
