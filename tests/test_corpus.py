@@ -14,14 +14,14 @@ from kernel_harness.verdict import ExitCode
 
 pytestmark = pytest.mark.cpu
 ENTRIES = [entry for entry in corpus.entries() if corpus.runnable(entry)]
-# The whole takes 4,299 s of verification beside other work (results/cpu-2026-11-28-5c2f85c-corpus.json), twice that on
-# a slow machine; every day of a week it is another share.
+# The whole takes 4,299 s of verification beside other work (results/cpu-2026-11-28-5c2f85c-corpus.json); every day of a
+# week it is another share.
 SHARES = 7
 TODAY = datetime.date.today().toordinal()
 
 
 def todays(names: Iterable[str], day: int = TODAY) -> set[str]:
-    """Those of the names that are judged on a day; all with CORPUS=all in the environment (and by `make corpus`)."""
+    """Those of the names that are judged on a day; all with CORPUS=all in the environment."""
     shares = 1 if os.environ.get("CORPUS") == "all" else SHARES
     return {name for name in names if zlib.crc32(name.encode()) % shares == day % shares}
 
@@ -41,12 +41,12 @@ def test_every_entry_has_its_day():
     assert sum(map(len, days)) in (len(paths), SHARES * len(paths))
 
 
-JUDGED = {entry.path: entry for entry in ENTRIES}
+BY_PATH = {entry.path: entry for entry in ENTRIES}
 
 
-@pytest.mark.parametrize("path", sorted(todays(JUDGED)))
+@pytest.mark.parametrize("path", sorted(todays(BY_PATH)))
 def test_verdict(path):
-    entry = JUDGED[path]
+    entry = BY_PATH[path]
     outcome = corpus.judge(entry)
     if not outcome.as_expected and not entry.known_miss:
         # Some entries act by the clock or by chance, and the judge draws its variations: a second verdict is final.

@@ -1,5 +1,6 @@
-"""What reference_fn says in so many words: which numbers it sets apart, whether an index may come twice, what it calls
-its inputs, and which options it shares with kernel_fn (standard library only)."""
+"""What reference_fn says in so many words: which numbers it sets apart, whether an index may come twice, with which
+integers it only computes, what it calls its inputs, and which options it shares with kernel_fn (standard library
+only)."""
 
 from __future__ import annotations
 

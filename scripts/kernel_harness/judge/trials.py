@@ -124,8 +124,8 @@ class CaseTrials(DeviceTrials):
             steps.append(lambda: self._worn(first, work))
         if thorough:  # what is caught in fewer calls needs no further process, unless it is there
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
-        has_others = judge.full and not (simulate or large or self.bench)
-        if has_others or (self.thorough and not (simulate or large)):
+        is_in_full = judge.full and not (simulate or large or self.bench)
+        if is_in_full or (self.thorough and not (simulate or large)):
             steps.append(lambda: self._many_calls(first))
         steps += [lambda: self._own_inputs(first)] * (judge.full and self.thorough and not large and not judge.mutates)
         steps += [lambda: self._turned(first)] if self._takes_turns(reply["facts"], thorough) else []
@@ -135,7 +135,7 @@ class CaseTrials(DeviceTrials):
             steps += [lambda: self._streams(first), lambda: self._queued(first)]
         if simulate and judge.full and not self.bench:
             steps += [lambda: self._simulated_values(first)] + [lambda: self._familiar_calls(first)] * self.thorough
-        steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * (thorough or has_others)
+        steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * (thorough or is_in_full)
         if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
             steps += [judge.take_understudy, lambda: self._hostile(first)]
         elif judge.full and not (simulate or large) and (self.on_gpu or not self.bench):

@@ -292,15 +292,15 @@ class ValueTrials(HostileTrials):
         result must be right.
         """
         judge, others = self.judge, self.outcome.facts.setdefault("other_numbers", [])
-        if not self.rule_breakers and len(others) < MOST_OTHERS and (numbers := self._numbers(first)):
-            self.rule_breakers = numbers
+        breakers = self.rule_breakers
+        if not breakers and len(others) < MOST_OTHERS and (breakers := self._numbers(first)):
             others.append(self.case)
-        if not self.rule_breakers:
+        if not breakers:
             return
         with suppress(worker.WorkerError, ContractError), judge.another_candidate(judge.interprets) as other:
             work = self._working_copy(first)
             before = self._ask_other(other, work.bundle, "a")
-            for breaker in self.rule_breakers if before is not None else ():
+            for breaker in breakers if before is not None else ():
                 if breaker.again:
                     self._ask_other(other, self._working_copy(first).bundle, "b")
                 if breaker.check == "replay":
