@@ -119,7 +119,8 @@ def _is_constant(call: ast.Call) -> bool:
 def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> list[tuple[int, set[int] | None]]:
     """[(value, inputs in which it may be)]: what reference_fn sets apart in so many words, as it compares with it or
     asks to ignore it. A negative number may be in any (None), another, which elsewhere is one like all, in those beside
-    it. That cross_entropy ignores -100 unasked is no promise of a file whose labels are classes.
+    it. What is compared with zero for its sign has -1, a slot that holds nothing, say. That cross_entropy ignores -100
+    unasked is no promise of a file whose labels are classes.
     arguments: the inputs, in place of each that is no number None; the reference may call such a number by name."""
     function = reference_of(tree)
     if function is None:
@@ -139,6 +140,10 @@ def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> li
             numbers = [side for side in (node.left, *node.comparators) if isinstance(side, ast.Name) or _number(side)]
         elif isinstance(node, ast.Call):
             numbers = [keyword.value for keyword in node.keywords if keyword.arg in ("ignore_index", "padding_idx")]
+        elif (name := _told_by_sign(node)) in parameters:
+            if found.setdefault(-1, set()) is not None:
+                found[-1].add(parameters.index(name))
+            continue
         else:
             continue
         beside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
@@ -150,6 +155,14 @@ def special_values(tree: ast.Module, arguments: Sequence[int | None] = ()) -> li
             elif value is not None and (isinstance(node, ast.Call) or isinstance(number, ast.Name)):
                 found[value] = found.get(value, set()) | inputs
     return list(found.items())
+
+
+def _told_by_sign(node: ast.AST) -> str:
+    """x of ``x >= 0``, ``x < 0``, ``x > -1`` and ``x <= -1``, or nothing."""
+    if not isinstance(node, ast.Compare) or len(node.ops) > 1 or not isinstance(node.left, ast.Name):
+        return ""
+    least = {ast.GtE: 0, ast.Lt: 0, ast.Gt: -1, ast.LtE: -1}.get(type(node.ops[0]))
+    return node.left.id if least is not None and _number(node.comparators[0]) == least else ""
 
 
 def _number(node: ast.expr, names: dict | None = None) -> int | None:

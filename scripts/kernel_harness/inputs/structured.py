@@ -61,6 +61,13 @@ def toggled(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return 1 - x if x.numel() == 1 and float(x) in (0.0, 1.0) else None
 
 
+def between_flags(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Several zeros and ones become numbers between: they may be no flags but rewards, weights or shares."""
+    if x.numel() < 4 or not bool(((x == 0) | (x == 1)).all()) or bool((x == x.flatten()[0]).all()):
+        return None
+    return torch.rand(x.shape, generator=generator, device=x.device).to(x.dtype)
+
+
 def is_whole(x: torch.Tensor) -> bool:
     """Has no value of a floating tensor a fraction? Formats of eight bits and complex numbers are not looked at."""
     return x.dtype.itemsize > 1 and not x.dtype.is_complex and bool((x == x.round()).all())

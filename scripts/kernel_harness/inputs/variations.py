@@ -177,6 +177,18 @@ def shrink_one(number: int):
     return change
 
 
+def grow_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One finite element behind the first row becomes twice the largest: what is kept of a maximum is out of date."""
+    row = x.shape[-1] if x.dim() > 1 else 1
+    places = _distinct_places(x, 256, generator) if x.dtype.itemsize > 1 else torch.zeros(0)
+    if not len(places := places[places >= row]):
+        return None
+    flat = x.reshape(-1).clone()
+    finite = torch.where(torch.isfinite(flat), flat, 0).to(torch.float64)
+    flat[places[:1]] = cast(2 * finite.abs().max() * (1 if flat[places[0]] >= 0 else -1), x.dtype)
+    return flat.view(x.shape)
+
+
 def flip(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """A few elements of a tensor that has both signs change theirs; magnitudes stay."""
     if x.dtype.itemsize < 2 or not (bool((x < 0).any()) and bool((x > 0).any())):  # 8-bit formats have no arithmetic

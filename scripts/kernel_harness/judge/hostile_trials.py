@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, permutations
 
@@ -35,6 +37,7 @@ TIES = "few values (exact sums, ties)"
 FAR, NEAR = (4096, 2.0**-7), (16, 2.0**-3)
 COARSE_DRAWS, FEW_ROWS = 6, 64  # results
 MOST_SINKS = 3  # pairs of inputs
+RAISED = 4.0  # times; and the smallest number that is raised: shares and factors near one stay
 MOST_PAIRS = 6  # of inputs, of which one is made larger and the other smaller
 
 
@@ -51,6 +54,7 @@ class HostileTrials(GradientTrials):
             for _ in range(self._further_draws(change)):
                 self._hostile_trial(self._other_inputs(first)[0], label, change, decisive=True)
         self._balanced(first)
+        self._raised(first)
         self._sinks(first)
         self._nearer_to_one(first)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
@@ -123,6 +127,16 @@ class HostileTrials(GradientTrials):
             change = hostile.times(1 / hostile.BALANCE)
             if moved:
                 self._hostile_trial(larger, label, change, decisive=True, only={other}, counts=counts)
+
+    def _raised(self, first: Bundle) -> None:
+        """Large values beside a number that is larger, too: a cap lets through what an exponential does not take."""
+        items = first.tree["items"]
+        for index, node in enumerate(items):
+            if node["kind"] == "float" and type(node["value"]) is float and RAISED <= node["value"] < math.inf:
+                items_now = [*items[:index], {**node, "value": RAISED * node["value"]}, *items[index + 1 :]]
+                raised = replace(first, tree={**first.tree, "items": items_now})
+                label = f"values 37 times as large and input {index}, a number, {RAISED:g} times"
+                self._hostile_trial(raised, label, hostile.large, decisive=True)
 
     def _sinks(self, first: Bundle) -> None:
         """Scores of which one has nearly all the weight and many others have a share together (sinks.py)."""

@@ -19,6 +19,7 @@ from .rule_breaker import RuleBreaker
 MOST_SCALARS = 8
 COUNTERS = ("offset", "counter", "subsequence")  # in names of what a generator of random numbers counts on from
 LAID_OUT_BYTES = 2**26  # of inputs that are laid out anew, on the CPU
+MOST_GROWN = 4  # inputs, of each of which one element grows
 PAIRS = 3  # of integers that change places, one at a time
 EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
@@ -39,6 +40,11 @@ class RuleBreakers(IntegerBreakers):
             new, moved = self._varied(first, variations.swap_one, kinds="index")
             if moved and self._moves(new):  # kept under sums and samples, or unread
                 found.append(RuleBreaker("ignored-argument", "two integers in each other's place", new, again=True))
+        for index in range(min(len(first.tree["items"]), MOST_GROWN)):
+            new, moved = self._varied(first, variations.grow_one, {index})
+            if moved and self._moves(new):  # the maximum of a call before, kept under what is looked at, is none now
+                what = f"one element of input {index}, behind its first row, twice the largest,"
+                found.append(RuleBreaker("ignored-argument", what, new, decides=True, again=True))
         found += self._other_arguments(first)
         found += self._options_never_given(first)
         found += self._other_integers(first)
@@ -227,6 +233,8 @@ class RuleBreakers(IntegerBreakers):
                 crowd(index)
             elif x.dtype.is_floating_point:
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
+                what = "numbers between 0 and 1, where get_inputs makes none but these two,"
+                add(structured.between_flags, what, index, "ruled", advice=True, known=True)
                 for kinds in ("float", "ruled"):
                     add(structured.toggled, "the other of 0 and 1", index, kinds, decides=True)
         return found

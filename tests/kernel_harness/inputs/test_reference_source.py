@@ -40,6 +40,18 @@ def reference_fn(x, tokens, slots, padding):
     assert dict(reference_source.special_values(tree, [None, None, None, 5])) == {5: {1, 3}, 2: {0, 1}}
 
 
+def test_what_the_reference_asks_for_its_sign_has_minus_one():
+    tree = ast.parse("""
+def reference_fn(x, slots, ids, table):
+    if (ids < 0).any() or (table > 0).any():
+        raise ValueError
+    kept = slots >= 0
+    return x[kept]
+""")
+
+    assert dict(reference_source.special_values(tree)) == {-1: {1, 2}}
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
