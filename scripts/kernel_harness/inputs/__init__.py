@@ -2,7 +2,8 @@
 
     variations, hostile      of floating-point values; signs, nonfinite, ties, thresholds, together, enlarged, alike,
                              sinks
-    integers, structured     of integers and masks, and the rules that they keep; symbols; reference_source
+    integers, masks          of integers and of booleans; structured, symbols: the rules that they keep;
+                             reference_source
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare
     case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file

@@ -22,7 +22,9 @@ WIDE = 8  # between neighbouring sizes of the cases
 CROSSED = 2  # sizes of other cases
 LONGER = 4  # times the largest of the cases
 THIRDS = (768, 384, 1536, 192, 3072)  # elements, as models have: their warps are no power of two
-FAR = (11, 14, 17)  # binary digits: the last is beyond an index of 16 bits, and beyond the CTAs that a GPU holds
+# Binary digits: 17 is beyond an index of 16 bits, and the CTAs that a GPU holds; at 20 the product of two halves, or of
+# counts of samples, is beyond 32.
+FAR = (11, 14, 17, 20)
 SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own

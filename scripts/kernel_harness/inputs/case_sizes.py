@@ -98,13 +98,13 @@ def add_between(
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
     added = {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
     reached = (_farthest(file, rows, far_limit, without) for rows in far(given, timed))
-    return added | {"far": [[name] for name in reached if name]}
+    return added | {"far": [names for names in reached if names]}
 
 
-def _farthest(file: KernelFile, rows: list[tuple], limit: int, without) -> str:
-    """The last of the cases, of growing sizes, that the reference answers in FAR_SECONDS and with little; or nothing.
-    Raises DeviceLost."""
-    reached, before = "", 0
+def _farthest(file: KernelFile, rows: list[tuple], limit: int, without) -> list[str]:
+    """Those of the cases, of growing sizes, that the reference answers in FAR_SECONDS and with little, the last first:
+    a kernel may refuse that one. Raises DeviceLost."""
+    reached, before = [], 0
     for changed, keywords, is_far in rows:
         name, seconds, nbytes = _name(changed, keywords), math.inf, None
         if name in without or volume(keywords) > DRAWN:
@@ -118,7 +118,8 @@ def _farthest(file: KernelFile, rows: list[tuple], limit: int, without) -> str:
         if nbytes is None or nbytes > limit or seconds > FAR_SECONDS:
             break
         if is_far:
-            reached, file.cases[name] = name, keywords
+            reached.insert(0, name)
+            file.cases[name] = keywords
         grows = FAR_GROWTH if nbytes > MORE * _bytes_with(file, keywords) else math.sqrt(FAR_GROWTH)
         growth = nbytes / before if before else grows
         if FAR_GROWTH * seconds > MOST_FAR_SECONDS or growth * nbytes > limit:

@@ -11,9 +11,11 @@ from .structured import FEW
 from .variations import DATA, cast, places, wide_parts
 
 LONG = 4096  # elements along a dimension
-VAST, BALANCE, TINY = 131072, 4096, 2.0**-30  # times; powers of two
+VAST, TINY = 131072, 2.0**-30  # times; powers of two
+VASTER = 2**21  # times: scores below -1e6
 MASKED, MASKED_HALF = -(2.0**30), -(2.0**15)
 STRETCHES = 64  # of memory
+TEETH, LANES = 8, 32  # of a comb; that take turns
 UNEVEN = "values of other sizes from one stretch of memory to the next"
 LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
 
@@ -27,12 +29,19 @@ def huge(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return cast(x.to(torch.float64) * 256.0, x.dtype) if x.dtype is torch.float16 else None
 
 
-def vast(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Values out of float16's range, in formats that have a wider one. For one input at a time: of the product of two
-    the rounding alone is beyond what an exponential takes, and attention that scales scores and maximum in one step,
-    as FlashAttention does, is no number there."""
-    is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
-    return cast(x.to(torch.float64) * VAST, x.dtype) if is_wide else None
+def beyond_half(factor: float):
+    """A change that multiplies values of formats that have a wider range than float16."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        is_wide = x.dtype in (torch.float32, torch.float64, torch.bfloat16)
+        return cast(x.to(torch.float64) * factor, x.dtype) if is_wide else None
+
+    return change
+
+
+# For one input at a time: of the product of two the rounding alone is beyond what an exponential takes, and attention
+# that scales scores and maximum in one step, as FlashAttention does, is no number there.
+vast, vaster = beyond_half(VAST), beyond_half(VASTER)
 
 
 def nearer_to_one(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -50,6 +59,12 @@ def times(factor: float):
         return cast(x.to(torch.float64) * factor, x.dtype) if x.dtype.itemsize > 1 else None
 
     return change
+
+
+def room(tensors: list[torch.Tensor]) -> float:
+    """The largest power of two by which all values may grow and stay in float16's range."""
+    largest = max((float(part.abs().max()) for x in tensors if x.numel() for part in wide_parts(x)), default=0.0)
+    return 2.0 ** min(15, math.floor(math.log2(65504 / largest))) if 0 < largest <= 65504 else 1.0
 
 
 def uneven(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
@@ -155,6 +170,29 @@ def zeros(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     return torch.zeros_like(x) if x.dim() == 1 and len(x) > FEW and float(x.to(torch.float64).min()) <= 0 else None
 
 
+def descending(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Each row of finite data in descending order: the largest are all neighbours."""
+    if x.dtype.itemsize < 2 or not x.dim() or x.shape[-1] < FEW or not _are_finite(x):
+        return None
+    return x.sort(-1, descending=True).values
+
+
+def combed(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """The largest of each row of finite data are a power of two of places apart, eight or more of them: columns that
+    one thread, or lane, takes in turn."""
+    if x.dtype.itemsize < 2 or not x.dim() or x.shape[-1] < TEETH * LANES or not _are_finite(x):
+        return None
+    columns = x.shape[-1]
+    step = 1 << (columns // TEETH).bit_length() - 1
+    places = torch.arange(columns, device=x.device)
+    order = torch.cat([places[places % step == 0], places[places % step != 0]])
+    return torch.empty_like(x).index_copy_(-1, order, x.sort(-1, descending=True).values)
+
+
+def _are_finite(x: torch.Tensor) -> bool:
+    return all(bool(torch.isfinite(part).all()) for part in wide_parts(x))
+
+
 def throughout(pick: Callable[[torch.Tensor], torch.Tensor]):
     """A change of data of one sign: all are as the largest, or as the smallest. A decay near one forgets nothing."""
 
@@ -200,8 +238,7 @@ def around(times: float, least_bytes: int = 4):
     """
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        is_finite = all(bool(torch.isfinite(part).all()) for part in wide_parts(x))
-        if x.dtype.itemsize < least_bytes or x.numel() < DATA or not is_finite:
+        if x.dtype.itemsize < least_bytes or x.numel() < DATA or not _are_finite(x):
             return None
         wide = x.to(torch.float64)
         return cast(wide + times * wide.std() * (-1 if bool((wide < 0).any()) else 1), x.dtype)

@@ -77,24 +77,6 @@ def _times(x: torch.Tensor, limit: int) -> torch.Tensor | None:
     return x * (factor - 1 | 1) if factor > 2 else None
 
 
-def one_each(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Masks of data get one True in each row, at a random place, but for those that part a row in two."""
-    columns = x.shape[-1] if x.dim() else 0
-    if x.dtype is not torch.bool or columns < 4 or x.numel() < DATA:
-        return None
-    if int((x[..., 1:] != x[..., :-1]).sum(-1).max()) < 2:
-        return None
-    places = torch.randint(columns, (*x.shape[:-1], 1), generator=generator, device=x.device)
-    return torch.zeros_like(x).scatter(-1, places, True)
-
-
-def elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """As many True in each row of a mask, at random places."""
-    if x.dtype is not torch.bool or x.dim() == 0 or x.shape[-1] < 4:
-        return None
-    return x.gather(-1, torch.rand(x.shape, generator=generator, device=x.device).argsort(-1))
-
-
 def are_bits(x: torch.Tensor) -> bool:
     """Do these fill a wide type from end to end, as words of bits do?"""
     if x.dtype not in WIDE or not is_data(x):
@@ -330,25 +312,6 @@ def not_one_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor
 
 def first_for_all(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return x[:1].expand(x.shape).clone()
-
-
-def unmask(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """A boolean tensor that is all True or all False gets a quarter of the other value; nothing else changes."""
-    if x.dtype is not torch.bool or x.numel() < 2 or bool(x.any()) != bool(x.all()):
-        return None
-    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, ~x, x)
-
-
-def hollow(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """A quarter of the rows of a mask, at least one, get no True; where each has the same number, that is the rule."""
-    if x.dim() < 2 or x.shape[-1] < 4 or x.numel() == x.shape[-1]:
-        return None
-    counts = x.sum(-1)
-    if bool((counts == counts.flatten()[0]).all()) and not bool(x.all()):
-        return None
-    empty = torch.rand((*x.shape[:-1], 1), generator=generator, device=x.device) < 0.25
-    empty.view(-1)[int(torch.randint(empty.numel(), (), generator=generator, device=x.device))] = True
-    return x & ~empty
 
 
 def is_data(x: torch.Tensor) -> bool:

@@ -174,6 +174,8 @@ class _DerivedTrial(CaseTrials):
                 is_its_own = isinstance(error, WorkerDied) and error.returncode != -signal.SIGKILL
                 self._fail(check, f"its process is lost: {error}", is_its_own)
                 raise
+            if reply is None and check == "sizes-far" and self.error.startswith(REFUSALS):
+                return False  # it may take a smaller one
             if reply is None:
                 is_beyond = check in ("unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
                 if not is_beyond or not ("memory" in self.error or self.error.startswith(REFUSALS)):
@@ -184,8 +186,7 @@ class _DerivedTrial(CaseTrials):
                 is_near = is_near and self._nearly_right(reply, self.base)
                 if is_near and not is_second:
                     return self.is_judged(other, check, is_second=True)
-                if is_near and self._may_have_grown(reply, first):
-                    self.outcome.note(f"[{self.case}] far larger than any case, rounding has grown beyond: {seen}")
+                if is_near and self._has_grown(reply, self.base):
                     break
                 self._tell(check, f"{seen}{call}.")
                 break
@@ -196,12 +197,16 @@ class _DerivedTrial(CaseTrials):
         self.judge.remove_files()
         return True
 
-    def _may_have_grown(self, reply: dict, first: Bundle) -> bool:
+    def _has_grown(self, reply: dict, expected: dict) -> bool:
         """Is the error beyond the bound as rounding may be in a sum so much longer than the cases'? One element at a
-        time it grows as the length does, the bound as its root."""
-        growth = first.size / max(self.most, 1)
-        used = max(c.budget_used for c in self._comparisons(reply["result"], self.base))
-        return growth >= GROWN and used <= math.sqrt(growth)
+        time it grows as the length does, the bound as its root. It is a note then."""
+        growth = expected["bundle"].size / max(self.most, 1)
+        used = max(c.budget_used for c in self._comparisons(reply["result"], expected))
+        if growth < GROWN or not 1 < used <= math.sqrt(growth):
+            return False
+        seen = self._worst(reply, expected)
+        self.outcome.note(f"[{self.case}] far larger than any case, rounding has grown beyond: {seen}")
+        return True
 
     def _wrong(self, reply: dict) -> str:
         """What is wrong with the result, or with the launches that gave it."""

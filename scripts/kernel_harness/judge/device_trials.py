@@ -236,9 +236,11 @@ class DeviceTrials(SimulatedTrials):
             reply = self._call("a library's result?", self._working_copy(new), "b", may_fail=True, witness=True)
         except (WorkerError, ContractError):
             return ""
-        if "bundle" in reply and self.settings.simulate and (products := reply["facts"]["products"]):
-            part = f"[case {self.case}] PyTorch computes a part, {', '.join(products)}"
-            self.outcome.note(f"{part}: on a GPU a library's kernels do, whose share of the time is told there")
+        if "bundle" in reply and (products := reply["facts"]["products"]):
+            share = self.outcome.facts.get("own_share")
+            how = f"the file's own kernels take {share:.0%} of the device time" if share is not None else (
+                "on a GPU a library's kernels do, whose share of the time is told there")
+            self.outcome.note(f"[case {self.case}] PyTorch computes a part, {', '.join(products)}: {how}")
         return reply["facts"]["copied"] if "bundle" in reply and not self._failed_quietly(reply, expected) else ""
 
 

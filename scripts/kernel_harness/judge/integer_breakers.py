@@ -8,7 +8,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import integers, reference_source, structured, thresholds
+from ..inputs import integers, masks, reference_source, structured, thresholds
 from ..values import Bundle
 from .file_checks import FileChecks
 from .rule_breaker import RuleBreaker
@@ -35,7 +35,7 @@ class IntegerBreakers(FileChecks):
             (integers.whole_width, "integers that fill their type"),
             (integers.widest, "integers whose sums have sixty bits"),
             (integers.top, "integers near the top of their type"),
-            (integers.one_each, "one True in each row"),
+            (masks.one_each, "one True in each row"),
         )
         found = []
         dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}

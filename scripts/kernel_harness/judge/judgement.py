@@ -266,16 +266,15 @@ class CaseJudge:
         for index in set(facts.get("versions_raised", ())) - may_change - set(self.judge.mutates):
             seen = f"kernel_fn wrote to input {index} in place and put back what was there ({label})."
             self.outcome.add("input-mutation", seen, self.case)
+        self._check_guards(label, source, work)
+
+    def _check_guards(self, label: str, source: Bundle, work: values.Mapping) -> None:
         for index, side, guard in work.guards():
             hit = (guard != values.guard_pattern(index)).nonzero()
             if hit.numel():
                 distance = values.GUARD_BYTES - int(hit[-1]) if side == "before" else int(hit[0]) + 1
-                self.outcome.add(
-                    "guard-zone",
-                    f"kernel_fn wrote {hit.numel()} bytes {side} input "
-                    f"{owner_of(source.tree, index)}, {distance} bytes outside ({label}).",
-                    self.case,
-                )
+                place = f"{side} input {owner_of(source.tree, index)}, {distance} bytes outside"
+                self.outcome.add("guard-zone", f"kernel_fn wrote {hit.numel()} bytes {place} ({label}).", self.case)
 
     def _comparisons(self, result: values.Mapping, expected: dict) -> list[Comparison]:
         """How each output compares. Where few elements are wrong, those that the reference itself decides by a hair

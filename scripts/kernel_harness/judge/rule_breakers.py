@@ -10,7 +10,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import finite, floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import alike, integers, reference_source, structured, variations
+from ..inputs import alike, integers, masks, reference_source, structured, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
 from .integer_breakers import IntegerBreakers
@@ -227,8 +227,9 @@ class RuleBreakers(IntegerBreakers):
                     add(integers.put_one(size - 1), f"{size - 1}", index, decides=True)
         for index, x in tensors.items():
             if x.dtype is torch.bool:
-                add(integers.elsewhere, "as many True at other places of each row", index)
-                add(integers.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
+                add(masks.elsewhere, "as many True at other places of each row", index)
+                add(masks.led_by_false, "rows that begin with seven eighths of False", index, decides=True, openly=True)
+                add(masks.hollow, "rows without any True", index, decides=True, openly=True, zeros=True)
             elif x.dtype in integers.NARROW and x.dim() and integers.is_data(x):
                 crowd(index)
             elif x.dtype.is_floating_point:

@@ -5,7 +5,7 @@ tiles, and a buffer is used again.
 A missing barrier, fence or wait may go well in every call of a verification; the simulator sees it in each. What it
 finds of order and memory decides, and so does a result that hangs on which CTA comes first. Its values do not, the GPU
 has the last word on those; and conflicts over global memory, some of which are meant, are a note, unless atomics show
-that an order was meant, and give none.
+that an order was meant, and give none, or a launch that changes its inputs reads what another CTA changes.
 """
 
 from __future__ import annotations
@@ -32,14 +32,20 @@ LATE_SECONDS = 60.0  # of a look that began only then
 OURS = "kernel_cutlass_"  # begins the name of what CuTe DSL compiles
 CHECKS = ("simulation", "cta-order")
 DECISIVE = ("shared memory", "tensor memory", "relaxed atomics order nothing")  # races, by what their text says
+IN_PLACE = "which another CTA reads in the same launch"  # decides where inputs are changed: what was theirs is gone
 
 
 def is_worth_it(settings: Settings) -> bool:
     """Is the file verified on a GPU, at more than quick, and are barriers its own business? Triton sets its own (and
-    3.6 leaves a fence out: tests/kernels/honest/triton_split_k.py), and an extension in C++ takes minutes to build.
-    """
+    3.6 leaves a fence out: tests/kernels/honest/triton_split_k.py), but not the order of programs that work in place;
+    an extension in C++ takes minutes to build."""
     source = read_source(settings.kernel)[0]
-    return settings.level != "quick" and "cutlass" in source and may_use_gpu(settings)
+    is_its_own = "cutlass" in source or ("triton" in source and changes_inputs(settings))
+    return settings.level != "quick" and is_its_own and may_use_gpu(settings)
+
+
+def changes_inputs(settings: Settings) -> bool:
+    return "MUTATES" in read_source(settings.kernel)[0]
 
 
 def is_owed(outcome: Outcome) -> bool:
@@ -57,6 +63,7 @@ class SecondLook:
 
     def __init__(self, settings: Settings, patience: float = PATIENCE_SECONDS, multiprocessors: int = 0):
         self.patience, self.multiprocessors, self.of_few = patience, multiprocessors, None
+        self.decisive = (*DECISIVE, IN_PLACE) if changes_inputs(settings) else DECISIVE
         if not multiprocessors and asks_for_multiprocessors(settings.kernel):
             self.of_few = SecondLook(settings, patience, few_multiprocessors(settings.kernel, []))
         self.started, self.kernels = time.monotonic(), []  # what was compiled for the file's ARCHS: facts of each
@@ -90,7 +97,7 @@ class SecondLook:
             outcome.note(f"{what}: {why[-1][:300]}")
         for reason in seen:
             text = f"On a GPU the results were right. In the simulator{where}: {reason['text']}"
-            if ": race: " in reason["text"] and not any(words in reason["text"] for words in DECISIVE):
+            if ": race: " in reason["text"] and not any(words in reason["text"] for words in self.decisive):
                 outcome.note(f"[case {reason['case']}] {text}")
             elif reason["check"] not in outcome.settings.without:
                 outcome.findings.append(Finding(ExitCode(reason["exit_code"]), reason["check"], text, reason["case"]))

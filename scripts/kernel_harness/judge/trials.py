@@ -86,6 +86,7 @@ class CaseTrials(DeviceTrials):
             steps = self._steps(first, expected, reply, work)
         for step in steps:
             if self.case_failed():
+                judge.dismiss_spares()  # one has been asked for calls, and would answer them to the next trial
                 break
             self._taken(step)
             judge.remove_files(keep={first.file, work.bundle.file, *self._early_files()})
@@ -237,7 +238,6 @@ class CaseTrials(DeviceTrials):
             if not moved:
                 return
             variations.rewrite(work, new)
-            held = new
             reply = self._call(label, work, "a", refresh=refresh, poison="large", may_fail=True)
             if change is variations.warp and not extra and self._both_refuse(reply, new):
                 return self._replay(first, work)
@@ -262,8 +262,8 @@ class CaseTrials(DeviceTrials):
                     return
             else:
                 self._judge_trial(label, reply, expected, new, work, decisive="replay")
-        if self.judge.full and self.thorough and not large and not self.judge.mutates:
-            self._others_elsewhere(held)
+        if self.judge.full and self.thorough and not large:
+            self._elsewhere(first, work)
 
     def _explain_replay(self, label: str, reply: dict, new: Bundle, expected: dict, work: values.Mapping,
                         silent: bool = False, how: str = WARPED) -> None:
@@ -370,9 +370,7 @@ class CaseTrials(DeviceTrials):
     def _fresh_process(self, first: Bundle, expected: dict) -> None:
         """The first inputs in another process: its first call, and one while this process runs the same kernel."""
         judge, work, output = self.judge, self._working_copy(first), self.judge.new_file("out")
-        for unused in judge.spares[1:]:
-            unused.close()
-        del judge.spares[1:]  # what is left was asked for its first call
+        judge.dismiss_spares(kept=1)  # which was asked for its first call
         with judge.another_candidate(judge.interprets, fresh=True) as other:
             labels = "in a fresh process", "in a fresh process, again"
             answers = [judge.ask_candidate_answer("call", self.case, other) for _ in self.early]

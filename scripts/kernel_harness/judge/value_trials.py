@@ -216,22 +216,26 @@ class ValueTrials(HostileTrials):
         """Triton's interpreter copies all arguments back after a launch."""
         return self.judge.interprets and "triton" in read_source(self.settings.kernel)[0]
 
-    def _others_elsewhere(self, held: Bundle) -> None:
-        """The first input where it was, all others in new memory: what is kept by the address of one is stale then.
-
-        held: the values that slot "a" holds.
-        """
-        mixed, moved = self._varied(held, variations.warp, set(range(1, len(held.tree["items"]))))
-        storages = [{node["storage"] for _, node in values.tensors_of(item)} for item in held.tree["items"]]
-        if not moved or storages[0] & set().union(*storages[1:]):
-            return
-        try:
-            expected = self._reference(mixed, "varied")
-        except ContractError:
-            return
-        label, work = "the first input where it was, new values elsewhere for the others", self._working_copy(mixed)
-        reply = self._call(label, work, "c", poison="large", borrow="a")
-        self._judge_trial(label, reply, expected, mixed, work, decisive="replay")
+    def _elsewhere(self, first: Bundle, work: values.Mapping) -> None:
+        """Some inputs where they were, others in new memory: what is kept by the address of one is stale then."""
+        items = first.tree["items"]
+        storages = [{node["storage"] for _, node in values.tensors_of(item)} for item in items]
+        shared = [i for i, own in enumerate(storages) if own & set().union(*storages[:i], *storages[i + 1 :])]
+        movable = [i for i, own in enumerate(storages) if own and i not in self.judge.mutates and i not in shared]
+        for moved in [movable[1:], *([index] for index in movable)] if sum(map(bool, storages)) > 1 else ():
+            new, is_other = self._varied(first, variations.warp, set(moved))
+            with suppress(ContractError):
+                expected = self._reference(new, "varied") if is_other else None
+                if expected is None or not as_finite(expected, self.base):
+                    continue
+                label = f"new values in new memory for input {', '.join(map(str, moved))}, the others where they were"
+                variations.rewrite(work, first)
+                self._call(label, work, "a", refresh="bumped", poison="large")
+                variations.rewrite(work, first)  # those that it changes
+                stay, lies = [i for i, own in enumerate(storages) if own and i not in moved], self._working_copy(new)
+                reply = self._call(label, lies, "c", poison="large", may_fail=True, borrow=stay)
+                if not self._refused(label, reply, decisive=False):
+                    self._judge_trial(label, reply, expected, new, lies, decisive="replay")
 
     def _takes_turns(self, facts: dict, thorough: bool) -> bool:
         """May CTAs come in another order, and do it in a place that tells?"""
@@ -307,7 +311,9 @@ class ValueTrials(HostileTrials):
                     variations.rewrite(work, breaker.bundle)
                     after = self._ask_other(other, work.bundle, "a", refresh="bumped")
                 else:
-                    after = self._ask_other(other, self._working_copy(breaker.bundle).bundle, "b")
+                    after = self._ask_other(other, (mapped := self._working_copy(breaker.bundle)).bundle, "b")
+                    if after is not None and breaker.named:  # else the reference may not know that they are none
+                        self._check_guards(f"with {breaker.what}", breaker.bundle, mapped)
                 if after is None and breaker.named and not self.error.startswith(REFUSALS):
                     self.outcome.add("other-values", f"With {breaker.what} it fails: {self.error[:160]}.", self.case)
                 self._tell_new_aliases(after, breaker)

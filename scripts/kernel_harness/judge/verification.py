@@ -180,8 +180,7 @@ class Judge:
         self.outcome.facts.update({name: declared[name] for name in ("archs", "sha256", "doc", "bench_cases")})
         self._tampering("while the file was imported", declared)
         cases = declared["cases"]
-        unknown = [name for name in self.settings.cases if name not in cases]
-        if unknown:
+        if unknown := [name for name in self.settings.cases if name not in cases]:
             raise no_such_case(unknown[0], self.settings.kernel, cases)
         chosen = list(self.settings.cases) or cases
         # What is timed must be right, too: BENCH_CASES that are not among the cases follow, as far as they are small.
@@ -190,9 +189,8 @@ class Judge:
         return chosen
 
     def _send_oracle_load(self, process: worker.Worker | None = None) -> None:
-        settings = self.settings
-        reference = str(settings.reference.expanduser().absolute()) if settings.reference else None
-        path = str(settings.kernel.expanduser().absolute())
+        settings, files = self.settings, (self.settings.kernel, self.settings.reference)
+        path, reference = (str(file.expanduser().absolute()) if file else None for file in files)
         (process or self.oracle).send("load", path=path, reference=reference, simulate=settings.simulate)
 
     def renew_oracle(self) -> None:
@@ -205,10 +203,9 @@ class Judge:
             self.ask_oracle(op, **arguments)
 
     def _send_load(self, interpret: bool, process: worker.Worker | None = None) -> None:
-        path = str(self.settings.kernel.expanduser().absolute())
-        (process or self.candidate).send(
-            "load", path=path, folder=str(self.folder), interpret=interpret, simulate=self.settings.simulate
-        )
+        path, simulate = str(self.settings.kernel.expanduser().absolute()), self.settings.simulate
+        request = {"folder": str(self.folder), "interpret": interpret, "simulate": simulate}
+        (process or self.candidate).send("load", path=path, **request)
         if process is None:
             self.loading = interpret
 
@@ -216,8 +213,7 @@ class Judge:
         """Import the file in the candidate, once the device of the inputs is known."""
         if self.loading is not None and self.loading != interpret:
             self._new_candidate()
-            while self.spares:
-                self.spares.pop().close()
+            self.dismiss_spares()
         if self.loading is None:
             self._send_load(interpret)
         loaded = self.ask_candidate_answer("load")
@@ -239,6 +235,10 @@ class Judge:
     def _new_candidate(self) -> None:
         self.candidate.close()
         self.candidate, self.loading = self._worker("candidate"), None
+
+    def dismiss_spares(self, kept: int = 0) -> None:
+        while len(self.spares) > kept:
+            self.spares.pop().close()
 
     def renew_candidate(self) -> None:
         """Another process for the next cases: a failed capture leaves PyTorch's allocator and generators capturing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -131,6 +132,15 @@ def read_back(entry: Slot) -> None:
     """Copy GPU inputs and their guard zones to the slot's file, where the judge looks at them."""
     for index, block in entry.blocks.items():
         entry.source.guarded(index).copy_(block)
+
+
+def lend(lender: Slot, entry: Slot, positions: Sequence[int]) -> None:
+    """Puts the inputs at ``positions`` of ``lender``, with the values of its file, in place of those of ``entry``."""
+    fill_device(lender)
+    for at in positions:
+        entry.inputs[at] = lender.inputs[at]
+        for tensor in leaves(lender.inputs[at]):
+            torch.autograd.graph.increment_version(tensor)
 
 
 def disguise(entry: Slot) -> None:

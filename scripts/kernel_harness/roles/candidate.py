@@ -11,7 +11,7 @@ import contextlib
 import gc
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -21,7 +21,7 @@ from ..contract import ContractError, KernelFile, load_kernel
 from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
 from ..observation.fingerprint import Pending, fingerprint
 from ..observation.poison import PATTERNS, poison_next
-from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, filled, on_stream, prepare, read_back
+from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, filled, lend, on_stream, prepare, read_back
 from ..observation.surroundings import Surroundings
 from ..observation.tracing import trace_call
 from ..observation.witness import Witness
@@ -88,7 +88,7 @@ def call(
     poison: str = "nan",
     stream: str = "default",
     embed: bool = False,
-    borrow: str = "",
+    borrow: Sequence[int] = (),
     trace: bool = False,
     count_kernels: bool = False,
     expected_nbytes: list[int] = (),
@@ -106,18 +106,18 @@ def call(
     PyTorch's own (CPU); "bumped" and "silent" reuse those of ``slot`` with the values that the file holds now.
     stream: "default", "side" (a non-blocking one) or "slow" (that, with inputs late on it, and nothing waited for).
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
-    borrow: a slot whose first input, which holds the same values, takes the place of the first.
+    borrow: positions of inputs that are those of slot "a", with the values that its file holds now.
     launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
     for the call. again: so many more calls follow, whose results are dropped; then: and one on this bundle. own: a
     case, whose get_inputs makes the tensors that are passed, here, before they are given the values. backward: the
     gradients of the inputs take the place of the result.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
+    if borrow:
+        lend(SLOTS["a"], entry, borrow)
     following = [filled(prepare(then, "then", "", None))] if then else []
     with _around():
         mine = own_inputs.drawn(_file, own) if own else []
-    if borrow:
-        entry.inputs[0] = SLOTS[borrow].inputs[0]
     on_gpu = any(t.is_cuda for t in entry.storages.values())
     if backward:
         torch.ones(1, device=_device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own

@@ -240,9 +240,9 @@ def test_far_sizes_lie_far_above_all_beside_the_smallest():
 
     [rows, columns] = far(cases, [{"rows": 4096, "columns": 64}])
 
-    assert [row[1:] for row in rows] == [({"rows": n, "columns": 4}, True) for n in (2049, 16385, 131073)]
-    assert [row[2] for row in columns] == [False, False, True], "the smaller ones are asked for what they cost"
+    assert [row[1:] for row in rows] == [({"rows": n, "columns": 4}, True) for n in (2049, 16385, 131073, 1048577)]
+    assert [row[2] for row in columns] == [False, False, True, True], "the smaller ones are asked for what they cost"
     assert len(far(cases)) == 1, "rows are never more than columns, as those kept of them"
     assert far([{"n": 8}]) == far([{"n": -8}, {"n": 9}]) == []
-    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 20}])[0]] == [2052, 16388, 131076]
-    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 64}])[0]] == [2048, 16384, 131072]
+    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 20}])[0]] == [2052, 16388, 131076, 1048580]
+    assert [row[1]["n"] for row in far([{"n": 8}, {"n": 64}])[0]] == [2048, 16384, 131072, 1048576]

@@ -72,10 +72,10 @@ def test_a_size_at_which_get_inputs_makes_the_gpu_fault_is_named_and_left_out_wh
     assert found["groups"]
 
 
-def far_of(reference_fn, limit=2**22):
+def far_of(reference_fn, limit=2**23):
     file = SimpleNamespace(get_inputs=lambda n=64: [torch.rand(n)], reference_fn=reference_fn,
                            cases={"default": {}, "odd": {"n": 7}}, bench_cases={}, path=Path(__file__))  # fmt: skip
-    return [file.cases[name]["n"] for [name] in case_sizes.add_between(file, limit=2**20, far_limit=limit)["far"]]
+    return [file.cases[name]["n"] for [name, *_] in case_sizes.add_between(file, limit=2**20, far_limit=limit)["far"]]
 
 
 def test_a_far_size_is_the_largest_that_the_reference_answers_soon_and_with_little():
@@ -84,7 +84,7 @@ def test_a_far_size_is_the_largest_that_the_reference_answers_soon_and_with_litt
             torch.eye(300) @ torch.eye(300)
         return x
 
-    assert far_of(torch.exp) == [131073]
+    assert far_of(torch.exp) == [1048577]
     assert far_of(torch.exp, limit=2**17) == [16385], "131073 elements are more bytes"
     assert far_of(lambda x: x[:, None] * x, limit=2**25) == [2049], "the square of 16385 elements is 1 GB"
     assert far_of(slow) == [], "one that does not end soon is stopped"
@@ -101,5 +101,5 @@ def test_sizes_that_the_reference_refuses_are_passed_over():
             raise ValueError("at most 4000")
         return x
 
-    assert far_of(even_pages) == [131073]
+    assert far_of(even_pages) == [1048577]
     assert far_of(small_alone) == [2049]

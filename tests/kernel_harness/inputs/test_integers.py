@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.inputs import integers
+from kernel_harness.inputs import integers, masks
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -64,8 +64,8 @@ def test_products_near_the_top_of_narrow_integers_sum_past_24_bits():
 
 
 def test_each_row_of_a_mask_gets_one_true_but_for_prefixes():
-    assert bool((integers.one_each(DATA > 500, TORCH).sum(1) == 1).all())
-    assert integers.one_each(torch.arange(50) < DATA[:, :1] % 50, TORCH) is None
+    assert bool((masks.one_each(DATA > 500, TORCH).sum(1) == 1).all())
+    assert masks.one_each(torch.arange(50) < DATA[:, :1] % 50, TORCH) is None
 
 
 def test_slips_of_arithmetic_are_told_from_memory_of_others():
@@ -131,12 +131,12 @@ def test_classes_crowd_where_any_may_come_more_than_once():
 
 
 def test_some_rows_of_a_mask_get_no_true():
-    empty = ~integers.hollow(DATA > 100, TORCH).any(1)
+    empty = ~masks.hollow(DATA > 100, TORCH).any(1)
 
     assert 0 < int(empty.sum()) < len(empty)
     one_hot = torch.nn.functional.one_hot(DATA[0] % 10, 10).bool()
-    assert integers.hollow(DATA[0] > 100, TORCH) is None
-    assert integers.hollow(one_hot, TORCH) is None
+    assert masks.hollow(DATA[0] > 100, TORCH) is None
+    assert masks.hollow(one_hot, TORCH) is None
 
 
 def test_what_is_one_for_all_becomes_another_for_each_or_that_of_the_first():
@@ -251,11 +251,11 @@ def test_integers_that_are_no_multiples_leave_pages_begun(given):
 def test_a_mask_keeps_as_many_of_each_row_elsewhere():
     mask = torch.arange(24) < torch.tensor([[3], [24], [0], [12]])
 
-    moved = integers.elsewhere(mask, torch.Generator().manual_seed(1))
+    moved = masks.elsewhere(mask, torch.Generator().manual_seed(1))
 
     assert torch.equal(moved.sum(-1), mask.sum(-1))
     assert not torch.equal(moved, mask)
-    assert integers.elsewhere(torch.ones(8), None) is None
+    assert masks.elsewhere(torch.ones(8), None) is None
 
 
 def test_nearly_all_in_one_segment_leaves_whole_tiles():

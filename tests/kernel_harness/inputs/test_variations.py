@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from kernel_harness import values
-from kernel_harness.inputs import enlarged, hostile, integers, nonfinite, signs, sinks, together, variations
+from kernel_harness.inputs import enlarged, hostile, masks, nonfinite, signs, sinks, together, variations
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -98,7 +98,7 @@ def test_an_expanded_tensor_stays_consistent(tmp_path):
 
 
 def test_unmask_touches_constant_masks_only(tmp_path):
-    (mask, other), changed = vary([torch.ones(100, dtype=torch.bool), torch.arange(4)], tmp_path, integers.unmask,
+    (mask, other), changed = vary([torch.ones(100, dtype=torch.bool), torch.arange(4)], tmp_path, masks.unmask,
                                   kinds="index")
 
     assert changed

@@ -51,10 +51,13 @@ def test_a_new_oracle_gets_the_cases_that_were_added():
 @pytest.mark.parametrize(("growth", "used", "may"), [(382, 2.4, True), (382, 25.0, False), (4, 1.5, False)])
 def test_rounding_may_grow_with_the_size_by_its_root(growth, used, may):
     trial = derived_trials._DerivedTrial.__new__(derived_trials._DerivedTrial)
-    trial.most, trial.base = 4096, {}
+    trial.most, trial.case, trial.outcome = 4096, "far", SimpleNamespace(note=(notes := []).append)
+    trial._worst = lambda reply, expected: "three are wrong"
     trial._comparisons = lambda result, expected: [SimpleNamespace(budget_used=0.1), SimpleNamespace(budget_used=used)]
 
-    assert trial._may_have_grown({"result": None}, SimpleNamespace(size=growth * 4096)) is may
+    expected = {"bundle": SimpleNamespace(size=growth * 4096)}
+    assert trial._has_grown({"result": None}, expected) is may
+    assert ("three are wrong" in str(notes)) is may
 
 
 @pytest.mark.parametrize(("report", "told"), [(["race: CTA 0"], True), ([], False)])
