@@ -25,8 +25,10 @@ MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 14, 5, 5, 8
 FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a row of 80,000 one of five times
 MOST_CASES = 6  # that get other integers
 LONG_BYTES, LONG_SECONDS = 4 * 2**20, 15.0
+SIMULATED_SECONDS = 120.0  # from which on no further size, keyword or layout is begun in the simulator
 MOST_LONG = 3  # sizes of BENCH_CASES, one at a time
 MOST_FAR, FAR_BYTES = 4, 2**26  # sizes far above the cases', one at a time; bytes on a GPU
+FAR_STEP = 8  # times, from one of them to the next
 GROWN = 8  # times the inputs of all cases, from which on rounding may have grown with the size
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
@@ -77,9 +79,14 @@ def run(judge) -> None:
     jobs += [partial(_judge_mirrored, judge, case) for case in squares]
     fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
+    until, count = time.monotonic() + SIMULATED_SECONDS, len(jobs)
     for _ in range(MOST_PROCESSES if jobs else 0):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
             while jobs:
+                if judge.settings.simulate and time.monotonic() > until:
+                    judge.outcome.note(f"{len(jobs)} of {count} further sizes, keywords and layouts were left out: the "
+                                       f"others took {SIMULATED_SECONDS:g} s in the simulator. A GPU meets them all")
+                    return
                 jobs.pop(0)(other)
             return
 
@@ -97,7 +104,8 @@ def _affordable(judge, on_gpu: int = LONG_BYTES) -> int:
 
 def _add_cases(judge, question: str, **arguments) -> dict:
     """The oracle's answer to a question of case_sizes.py, without cases whose inputs make the GPU fault."""
-    arguments |= {"limit": INPUT_BYTES, "without": []}
+    most = min(INPUT_BYTES, _affordable(judge)) if judge.settings.simulate else INPUT_BYTES
+    arguments |= {"limit": most, "without": []}
     while lost := (answer := judge.ask_oracle(question, **arguments)).get("lost"):
         arguments["without"].append(lost)
         judge.renew_oracle()
@@ -107,11 +115,15 @@ def _add_cases(judge, question: str, **arguments) -> dict:
 
 def _judge_first(judge, names: list[str], check: str, most: float, other: Worker) -> None:
     """The first of the cases ``names`` that the reference takes. most: bytes of the inputs of the largest case."""
-    for name in names:
+    climbs = check == "sizes-far" and judge.settings.simulate  # what the largest takes there, smaller ones tell
+    for name in reversed(names) if climbs else names:
         started, trial = time.monotonic(), _DerivedTrial(judge, name, thorough=False)
         trial.most = most
-        if trial.is_judged(other, check):
-            is_quick = time.monotonic() - started < DRAW_SECONDS
+        is_judged, took = trial.is_judged(other, check), time.monotonic() - started
+        if climbs and is_judged and FAR_STEP * took < LONG_SECONDS and not judge.outcome.findings:
+            continue
+        if is_judged:
+            is_quick = took < DRAW_SECONDS
             for _ in range(FURTHER_DRAWS if check in ("sizes-beyond", "sizes-far") and is_quick else 0):
                 if not judge.outcome.findings:
                     trial.is_judged(other, check)
@@ -150,6 +162,11 @@ def _backwards(judge) -> list[str]:
 class _DerivedTrial(CaseTrials):
     most = math.inf  # bytes of the inputs of the file's largest case
 
+    def __init__(self, judge, case: str, thorough: bool):
+        super().__init__(judge, case, thorough)
+        if self.settings.simulate:
+            self.patience = min(self.patience, SIMULATED_SECONDS / 2)
+
     def _begin(self) -> Bundle | None:
         """The case's first inputs; None where the reference does not take them."""
         first = self._inputs("first")
@@ -164,6 +181,7 @@ class _DerivedTrial(CaseTrials):
     def is_judged(self, other: Worker, check: str, is_second: bool = False) -> bool:
         """False where the reference does not take these inputs. What is wrong by little is judged on a second draw: of
         so many trials of few elements one may be beyond the bound by chance."""
+        self.judge.progress(f"{self.case} ({check})")
         first = self._begin()
         if first is None or not finite(self.base):
             return False

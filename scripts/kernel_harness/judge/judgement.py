@@ -44,6 +44,7 @@ class CaseJudge:
     def __init__(self, judge, case: str, thorough: bool, bench: bool = False):
         self.judge, self.case, self.thorough, self.bench = judge, case, thorough, bench
         self.outcome, self.settings = judge.outcome, judge.settings
+        self.patience = judge.settings.timeout  # seconds that a call in another process may take
         self.previous: list[torch.Tensor] = []
         self.output_nbytes: list[int] = []
         self.conditioned = False

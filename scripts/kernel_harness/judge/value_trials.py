@@ -343,7 +343,7 @@ class ValueTrials(HostileTrials):
         """One call in another process; None where it gave no result."""
         output = self.judge.new_file("out")
         request = {"slot": slot, "output": str(output), "expected_nbytes": self.output_nbytes, **options}
-        reply = other.call("call", self.settings.timeout, bundle=bundle.to_json(), **request)
+        reply = other.call("call", self.patience, bundle=bundle.to_json(), **request)
         self.error = str(reply.get("error") or reply.get("cheat") or reply.get("problem") or "")
         if "bundle" not in reply:
             return None
