@@ -164,6 +164,10 @@ class HostileTrials(GradientTrials):
         self.conditioned = True
         self._sinks(first)
         self._nearer_to_one(first)
+        if not self.settings.simulate:  # where a call may take as long as is left
+            for index in range(len(first.tree["items"])):  # parts of a sum, or of a variance, that differ
+                label = f"input {index}'s rows in descending order"
+                self._hostile_trial(first, label, hostile.descending, decisive=True, only={index})
         self.conditioned = False
 
     def _uneven(self, first: Bundle) -> None:
