@@ -64,6 +64,15 @@ ATTEMPTS = 3
 # Trials overlap on purpose. What an entry gets past when these checks, and no others, are switched off:
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = {
+    "b1_maximum_kept_while_the_first_row_stays": ("other-values",),
+    "b1_table_without_the_gradients": VALUES,
+    "d2_padding_slot_is_the_last_line": VALUES,
+    "d2_four_candidates_a_lane": VALUES,
+    "d7_product_doubled_in_half": VALUES,
+    "d10_product_of_counts_wraps": VALUES,
+    "d12_cap_beyond_the_exponential": VALUES,
+    "d12_first_tile_all_masked": VALUES,
+    "d12_maximum_from_minus_a_million": VALUES,
     "d7_bfloat16_product": VALUES,
     "d7_positions_in_half": ("other-values",),
     "d2_correction_folded_for_late_steps": ("other-values",),

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.inputs.structured import further, is_structured, lengthened, sparser, toggled
+from kernel_harness.inputs.structured import between_flags, further, is_structured, lengthened, sparser, toggled
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -104,3 +104,11 @@ def test_integers_go_further_and_keep_low_bits():
     assert further(x % 64, TORCH) is None
     assert further(x > 5, TORCH) is None
     assert further(torch.arange(100, 200), TORCH) is None
+
+
+def test_zeros_and_ones_become_numbers_between():
+    y = between_flags((RANDOM > 0).float(), TORCH)
+
+    assert 0 < float(y.min()) < float(y.max()) < 1
+    assert between_flags(torch.ones(9), TORCH) is None
+    assert between_flags(RANDOM, TORCH) is None

@@ -490,3 +490,32 @@ def test_a_lazy_conjugate_is_changed_in_memory(tmp_path):
     assert moved
     assert changed.is_conj()
     assert not torch.equal(changed, x.conj())
+
+
+def test_one_element_behind_the_first_row_grows_beyond_all():
+    x = torch.randn(8, 16)
+
+    y = variations.grow_one(x, torch.Generator().manual_seed(1))
+
+    [[row, column]] = (y != x).nonzero().tolist()
+    assert row > 0
+    assert float(y[row, column].abs()) == 2 * float(x.abs().max())
+    assert float(y[row, column] * x[row, column]) > 0
+    assert variations.grow_one(x[:1], torch.Generator()) is None
+
+
+def test_rows_are_ordered_by_size_and_their_largest_combed():
+    x = torch.randn(3, 520)
+
+    falling, combed = hostile.descending(x, torch.Generator()), hostile.combed(x, torch.Generator())
+
+    assert bool((falling.diff(dim=-1) <= 0).all())
+    assert combed.topk(8).indices.tolist() == [[64 * place for place in range(8)]] * 3
+    assert torch.equal(combed.sort(-1, descending=True).values, falling)
+    assert hostile.combed(x[:, :255], torch.Generator()) is None
+    assert hostile.descending(x.masked_fill(x > 2, torch.inf), torch.Generator()) is None
+
+
+@pytest.mark.parametrize(("largest", "factor"), [(4.5, 8192.0), (1e-6, 32768.0), (0.0, 1.0), (torch.inf, 1.0)])
+def test_values_have_room_for_so_many_times_in_half(largest, factor):
+    assert hostile.room([torch.tensor([0.0, -largest]), torch.zeros(0)]) == factor

@@ -1,9 +1,11 @@
 """Cases of the judge's own, where get_inputs breaks the GPU on some of them."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from kernel_harness.judge import derived_trials, verification
+from kernel_harness.judge.outcome import Outcome, Settings
 
 pytestmark = pytest.mark.cpu
 
@@ -12,7 +14,7 @@ class Judge:
     """Whose oracle faults at one size."""
 
     def __init__(self):
-        self.added, self.renewed = [], 0
+        self.added, self.renewed, self.settings = [], 0, SimpleNamespace(simulate=None)
 
     def renew_oracle(self):
         self.renewed += 1
@@ -69,7 +71,7 @@ def test_a_race_is_no_rounding_that_has_grown(report, told, monkeypatch):
     class Trial(derived_trials._DerivedTrial):
         def __init__(self):
             self.base, self.most, self.case = {}, 1, "rows=529"
-            self.judge = SimpleNamespace(remove_files=lambda: None)
+            self.judge = SimpleNamespace(remove_files=lambda: None, progress=lambda text: None)
             self.outcome = SimpleNamespace(note=notes.append, findings=found)
 
         _begin = lambda self: SimpleNamespace(size=1 << 20)
@@ -87,3 +89,24 @@ def test_a_race_is_no_rounding_that_has_grown(report, told, monkeypatch):
     assert bool(found) is told
     assert asked == ([] if told else [1 << 20])  # values that tell only where there are many
     assert notes == []
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.01, ["2049", "16385", "131073"]), (60.0, ["2049"])])
+def test_far_sizes_are_climbed_in_the_simulator(seconds, expected, monkeypatch):
+    """A row of one element takes few bytes, and 131073 of them 131073 CTAs: only smaller ones tell what that takes."""
+    judged, clock = [], [0.0]
+
+    def is_judged(trial, other, check):
+        clock[0] += seconds
+        judged.append(trial.case)
+        return True
+
+    monkeypatch.setattr(derived_trials._DerivedTrial, "is_judged", is_judged)
+    monkeypatch.setattr(derived_trials.time, "monotonic", lambda: clock[0])
+    settings = Settings(kernel=Path("kernel.py"), simulate={"arch": "sm_90a"})
+    judge = SimpleNamespace(settings=settings, outcome=Outcome(settings))
+
+    derived_trials._judge_first(judge, ["131073", "16385", "2049"], "sizes-far", 1, None)
+
+    assert judged[: len(expected)] == expected
+    assert set(judged) == set(expected)

@@ -61,3 +61,26 @@ def test_what_large_cases_spill_is_told(monkeypatch):
     unjudged_code.of_large_cases(outcome, "sm_90a")
 
     assert outcome.notes == ["[case large, larger] gemm spills 116 bytes"]
+
+
+def test_who_was_asked_before_a_case_failed_answers_no_later_trial(tmp_path):
+    """A process that was asked for its first calls was handed to the next case, whose results it seemed to forge."""
+    (path := tmp_path / "kernel.py").write_text("""
+import torch
+
+TEST_CASES = {"other": {"n": 100}}
+
+def get_inputs(n=64, steps=100, rate=0.9, device="cpu"):
+    return [torch.randn(n, device=device), steps, rate]
+
+def reference_fn(x, steps, rate):
+    return x * steps + rate
+
+def kernel_fn(x, steps, rate):
+    return x * min(steps, 100) + rate
+""")
+
+    outcome = verify(Settings(kernel=path, timeout=60))
+
+    assert {f.check for f in outcome.findings} <= {"other-values", "ignored-argument"}
+    assert outcome.verdict is ExitCode.WRONG_RESULT

@@ -140,3 +140,18 @@ def test_plain_inputs_lie_in_memory_of_pytorchs_own(tmp_path):
     assert (torch.equal(taken, x[:, 2:]), taken.stride(), number) == (True, (8, 1), 3)
     taken.zero_()
     assert torch.equal(values.rebuild(bundle["tree"], entry.source.bytes_of)[0], x[:, 2:]), "the file stays as it was"
+
+
+def test_what_is_lent_is_the_other_slots_tensor_with_the_values_of_its_file(made, tmp_path):
+    lender, _ = made(torch.ones(3), torch.ones(4))
+    entry = slots.prepare(values.save([torch.zeros(3), torch.zeros(4)], tmp_path / "new").to_json(), "c", "", DEVICE)
+    slots.fill_device(entry)
+    lender.source.bytes_of(0).view(torch.float32).fill_(7.0)
+    version = lender.inputs[0]._version
+
+    slots.lend(lender, entry, [0])
+
+    assert entry.inputs[0] is lender.inputs[0]
+    assert entry.inputs[0].tolist() == [7.0] * 3
+    assert entry.inputs[0]._version > version
+    assert entry.inputs[1].tolist() == [0.0] * 4

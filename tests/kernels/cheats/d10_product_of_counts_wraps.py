@@ -9,7 +9,7 @@ check: values
 
 import torch
 
-TEST_CASES = {"short": {"rows": 3, "columns": 7}, "one": {"rows": 1, "columns": 1}, "long": {"rows": 2, "columns": 9000}}
+TEST_CASES = {"short": {"rows": 3, "columns": 7}, "one": {"rows": 1, "columns": 1}, "long": {"columns": 9000}}
 
 
 def reference_fn(x):
