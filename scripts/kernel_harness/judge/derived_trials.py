@@ -79,16 +79,21 @@ def run(judge) -> None:
     jobs += [partial(_judge_mirrored, judge, case) for case in squares]
     fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
-    until, count = time.monotonic() + SIMULATED_SECONDS, len(jobs)
+    until = time.monotonic() + SIMULATED_SECONDS
     for _ in range(MOST_PROCESSES if jobs else 0):
         with suppress(WorkerError, ContractError), judge.another_candidate(interpret=judge.interprets) as other:
-            while jobs:
-                if judge.settings.simulate and time.monotonic() > until:
-                    judge.outcome.note(f"{len(jobs)} of {count} further sizes, keywords and layouts were left out: the "
-                                       f"others took {SIMULATED_SECONDS:g} s in the simulator. A GPU meets them all")
-                    return
-                jobs.pop(0)(other)
+            _work_off(judge, jobs, other, until)
             return
+
+
+def _work_off(judge, jobs: list, other: Worker, until: float) -> None:
+    """until: when those that are left are left out, in the simulator."""
+    while jobs:
+        if judge.settings.simulate and time.monotonic() > until:
+            judge.outcome.note(f"{len(jobs)} further sizes, keywords and layouts were left out: the others took "
+                               f"{SIMULATED_SECONDS:g} s in the simulator. A GPU meets them all")
+            return
+        jobs.pop(0)(other)
 
 
 def _affordable(judge, on_gpu: int = LONG_BYTES) -> int:

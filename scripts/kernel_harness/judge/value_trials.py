@@ -222,7 +222,8 @@ class ValueTrials(HostileTrials):
         storages = [{node["storage"] for _, node in values.tensors_of(item)} for item in items]
         shared = [i for i, own in enumerate(storages) if own & set().union(*storages[:i], *storages[i + 1 :])]
         movable = [i for i, own in enumerate(storages) if own and i not in self.judge.mutates and i not in shared]
-        for moved in [movable[1:], *([index] for index in movable)] if sum(map(bool, storages)) > 1 else ():
+        groups = dict.fromkeys([tuple(movable[1:]), *((index,) for index in movable)])
+        for moved in filter(None, groups) if sum(map(bool, storages)) > 1 else ():
             new, is_other = self._varied(first, variations.warp, set(moved))
             with suppress(ContractError):
                 expected = self._reference(new, "varied") if is_other else None

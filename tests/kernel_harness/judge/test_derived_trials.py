@@ -110,3 +110,19 @@ def test_far_sizes_are_climbed_in_the_simulator(seconds, expected, monkeypatch):
 
     assert judged[: len(expected)] == expected
     assert set(judged) == set(expected)
+
+
+@pytest.mark.parametrize(("simulate", "done"), [({"arch": "sm_90a"}, 1), (None, 3)])
+def test_what_the_simulator_has_no_time_for_is_told(simulate, done, monkeypatch):
+    settings, clock, asked = Settings(kernel=Path("kernel.py"), simulate=simulate), [0.0], []
+    judge = SimpleNamespace(settings=settings, outcome=Outcome(settings))
+    monkeypatch.setattr(derived_trials.time, "monotonic", lambda: clock[0])
+
+    def job(other):
+        clock[0] += derived_trials.SIMULATED_SECONDS + 1
+        asked.append(other)
+
+    derived_trials._work_off(judge, [job] * 3, "other", derived_trials.SIMULATED_SECONDS)
+
+    assert len(asked) == done
+    assert any(note.startswith("2 further sizes") for note in judge.outcome.notes) == (done == 1)
