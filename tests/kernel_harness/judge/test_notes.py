@@ -7,7 +7,8 @@ import pytest
 from kernel_harness.compiled import capture, kernel_facts
 from kernel_harness.judge import unjudged_code
 from kernel_harness.judge.outcome import Outcome, Settings
-from kernel_harness.judge.verification import verify
+from kernel_harness.judge.trials import CaseTrials
+from kernel_harness.judge.verification import Judge, verify
 from kernel_harness.verdict import ExitCode
 
 KERNELS = Path(__file__).parents[2] / "kernels"
@@ -63,24 +64,28 @@ def test_what_large_cases_spill_is_told(monkeypatch):
     assert outcome.notes == ["[case large, larger] gemm spills 116 bytes"]
 
 
-def test_who_was_asked_before_a_case_failed_answers_no_later_trial(tmp_path):
+def test_who_was_asked_before_a_case_failed_answers_no_later_trial():
     """A process that was asked for its first calls was handed to the next case, whose results it seemed to forge."""
-    (path := tmp_path / "kernel.py").write_text("""
-import torch
+    bundle = SimpleNamespace(size=64, file="first", spans=[])
+    spare, failed = SimpleNamespace(close=lambda: None), []
+    judge = Judge.__new__(Judge)
+    judge.__dict__.update(spares=[spare], put_off=None, spoiled=False, loaded=True, full=True)
+    judge.ask_candidate, judge.remove_files = lambda *_, **__: {}, lambda **_: None
 
-TEST_CASES = {"other": {"n": 100}}
+    class Trials(CaseTrials):
+        _inputs = lambda self, label: bundle
+        _reference = lambda self, first, label: {"native": SimpleNamespace(bundle=bundle), "trace": None}
+        _working_copy = lambda self, first: SimpleNamespace(bundle=bundle)
+        _call = lambda self, *_, **__: {"facts": {}}
+        _judge_trial = _circular = _census = _teeth = lambda self, *_, **__: None
+        _steps = lambda self, *_: [lambda: failed.append(True), lambda: None]
+        case_failed = lambda self: bool(failed)
 
-def get_inputs(n=64, steps=100, rate=0.9, device="cpu"):
-    return [torch.randn(n, device=device), steps, rate]
+    judge.settings = Settings(kernel=Path("kernel.py"))
+    judge.outcome = Outcome(judge.settings)
+    trials = Trials(judge, "default", thorough=False)
+    trials.device = "cpu"
+    trials.run()
 
-def reference_fn(x, steps, rate):
-    return x * steps + rate
-
-def kernel_fn(x, steps, rate):
-    return x * min(steps, 100) + rate
-""")
-
-    outcome = verify(Settings(kernel=path, timeout=60))
-
-    assert {f.check for f in outcome.findings} <= {"other-values", "ignored-argument"}
-    assert outcome.verdict is ExitCode.WRONG_RESULT
+    assert failed
+    assert judge.spares == []
