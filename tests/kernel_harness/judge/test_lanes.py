@@ -1,5 +1,6 @@
 """Cases side by side find what one judge finds alone. The lanes, which are for a GPU, are played on the CPU."""
 
+import math
 import os
 
 import pytest
@@ -34,6 +35,7 @@ def judged(tmp_path, monkeypatch, body, side_by_side=True, cases=CASES, free=lan
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 0))
         monkeypatch.setattr("kernel_harness.judge.device_trials.warm_up", lambda: None)
+        monkeypatch.setattr("kernel_harness.inputs.variations.GPU_BYTES", math.inf)
         monkeypatch.setattr("kernel_harness.judge.judgement.CaseJudge._compare_device", staticmethod(lambda _: "cpu"))
     outcome = verification.verify(verification.Settings(kernel=kernel, level=level))
     assert all(not process.alive for judge in judges for process in (judge.oracle, judge.candidate))
