@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import random
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise, permutations
 
@@ -29,6 +30,7 @@ SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
 MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
+DRAWS, TRIES = 96, 4  # of all sizes together; until they keep the order of the cases'
 LARGEST = -1
 Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one, or LARGEST
 
@@ -109,6 +111,22 @@ def far(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[list[tu
         rows = [(_named(places, size), _with(small[0], places, size), size > LONGER * max(sizes)) for size in chosen]
         found.append([row for row in rows if _keeps(orders, row[1])])
     return [rows for rows in found if any(is_far for _, _, is_far in rows)]
+
+
+def drawn(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
+    """The same of all sizes together drawn at random: what is rounded, divided or compared may be wrong for few of them,
+    or of their pairs. The same cases give the same draws."""
+    tied, orders, found = _tied(cases), _orders(cases, timed), {}
+    ranges = {sizes: places for sizes, places in tied.items() if min(sizes) > 0 and len(set(sizes)) > 1}
+    draw = random.Random(repr([sorted(_numbers(case).items()) for case in cases]))
+    for _ in range(DRAWS * TRIES if ranges else 0):
+        new = case = draw.choice(cases)
+        for sizes, places in ranges.items():
+            new = _with(new, places, _drawn_size(set(sizes), draw))
+        if len(found) < DRAWS and _keeps(orders, new) and new not in [dict(known) for known in cases]:
+            what = ", ".join(_named(places, _numbers(new)[places[0]]) for places in ranges.values())
+            found[what] = (what, new, case)
+    return list(found.values())
 
 
 def volume(case: Mapping) -> int:
@@ -311,6 +329,14 @@ def _small_size(sizes: set[int]) -> int | None:
 
 def _one(sizes: set[int]) -> int | None:
     return 1 if len(sizes) > 1 and min(sizes) > 1 and math.gcd(*sizes) == 1 else None
+
+
+def _drawn_size(sizes: set[int], draw: random.Random) -> int:
+    """One of them, or between them, as often small as large."""
+    step = math.gcd(*sizes)
+    size = round(math.exp(draw.uniform(math.log(min(sizes)), math.log(max(sizes)))) / step) * step
+    size = 1 << size.bit_length() - 1 if all(n & (n - 1) == 0 for n in sizes) else size
+    return size if size in sizes or _lies_between(size, sizes) else draw.choice(sorted(sizes))
 
 
 def _orders(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[Place, Place]]:

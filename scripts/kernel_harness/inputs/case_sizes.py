@@ -15,10 +15,11 @@ from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import layouts, shrinking
-from .between import between, doubled, far, long, unlike, volume
+from .between import between, doubled, drawn, far, long, unlike, volume
 from .paths import constants
 from .unset import unset
 
+DRAWN_SECONDS = 1.0  # to make the inputs of sizes that are drawn
 AT_ONCE, FAR_SECONDS, MOST_FAR_SECONDS = 0.01, 0.25, 1.0  # of the reference; of the next size, by what is known
 FAR_GROWTH = 64  # of time and bytes from one size to the next, where it is as the square
 MORE = 4  # times the bytes of the inputs: a result that may grow so
@@ -87,16 +88,19 @@ def add_between(
 ) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
-    have in common under "unlike", of twice the largest under "doubled", of BENCH_CASES beside small ones
-    under "long", of at most ``long_limit`` bytes, and far above all under "far", of ``far_limit``. Raises DeviceLost.
-    """
+    have in common under "unlike", of twice the largest under "doubled", drawn together under "drawn", of
+    BENCH_CASES beside small ones under "long", of at most ``long_limit`` bytes, and far above all under "far", of
+    ``far_limit``. Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
     groups = between(given, constants(read_source(file.path)[1]), timed)
     found = {"unlike": unlike(given, timed), "groups": groups, "doubled": doubled(given, timed)}
-    found["long"] = long(given, timed)
+    found |= {"drawn": drawn(given, timed), "long": long(given, timed)}
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
-    added = {kind: _added(file, given, rows, limits[kind], without) for kind, rows in found.items()}
+    added = {
+        kind: _added(file, given, rows, limits[kind], without, DRAWN_SECONDS if kind == "drawn" else math.inf)
+        for kind, rows in found.items()
+    }
     reached = (_farthest(file, rows, far_limit, without) for rows in far(given, timed))
     return added | {"far": [names for names in reached if names]}
 
@@ -160,10 +164,16 @@ def _stopped_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _added(file: KernelFile, given: list[dict], rows: list[tuple], limit: int, without) -> list[list[str]]:
+def _added(
+    file: KernelFile, given: list[dict], rows: list[tuple], limit: int, without, seconds: float
+) -> list[list[str]]:
+    """seconds: after which no more are added."""
     groups: dict[str, list[str]] = {}
+    until = time.monotonic() + seconds
     most = max([DRAWN, *map(volume, given)])
     for changed, keywords, _ in rows:
+        if time.monotonic() > until:
+            break
         if volume(keywords) > most:  # get_inputs might take all memory before its inputs are seen to be too large
             continue
         name = _name(changed, keywords)

@@ -263,6 +263,33 @@ def put_one(value: int):
     return change
 
 
+def same_low_bits(bits: int):
+    """A change that makes every second of integers in no order differ from the one before by 2**bits alone, where some
+    are as far apart. What does not come twice, in all or in a row, does not then."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+        if x.shape[-1:] < (2,) or int(x.min()) < 0 or _is_in_order(x) or _are_parents(x):
+            return None
+        new, size, least, most = x.clone(), x.shape[-1] // 2 * 2, int(x.min()), int(x.max())
+        before, after = x[..., 0:size:2], new[..., 1:size:2]
+        above, below = before + (1 << bits), before - (1 << bits)
+        after.copy_(torch.where(above <= most, above, torch.where(below >= least, below, after)))
+        twice = [(not _repeats(old), _repeats(now)) for old, now in ((x, new), (x.flatten(), new.flatten()))]
+        return None if any(once and again for once, again in twice) else new
+
+    return change
+
+
+def _repeats(x: torch.Tensor) -> bool:
+    return bool((x.sort(-1).values.diff(dim=-1) == 0).any())
+
+
+def _are_parents(x: torch.Tensor) -> bool:
+    """Is each less than its place, as the parent of a node is?"""
+    places = torch.arange(x.shape[-1] if x.dim() else 0, device=x.device)
+    return len(places) >= CHAIN and bool((x < places)[..., 1:].all()) and bool((x[..., 1:] >= 0).all())
+
+
 def crowded(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Three quarters of the elements take the value of one of them."""
     place = torch.randint(x.numel(), (), generator=generator, device=x.device)
@@ -350,9 +377,8 @@ def other_truths(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | 
 def chained(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Where each number is less than its place, as the parent of a node is, and not the one before throughout: that
     one, a tree as deep as it has nodes."""
-    places = torch.arange(x.shape[-1] if x.dim() else 0, device=x.device)
-    if len(places) < CHAIN or not bool((x < places)[..., 1:].all()) or not bool((x[..., 1:] >= 0).all()):
+    if not _are_parents(x):
         return None
     new = x.clone()
-    new[..., 1:] = places[:-1].to(x.dtype)
+    new[..., 1:] = torch.arange(x.shape[-1] - 1, device=x.device)
     return None if bool((x[..., 1:].diff(dim=-1) >= 0).all()) else new

@@ -33,6 +33,7 @@ GROWN = 8  # times the inputs of all cases, from which on rounding may have grow
 MOST_VIEWS = 3  # cases whose views are mixed with tensors that are none
 MOST_PROCESSES = 3  # a kernel may end some
 INPUT_BYTES = 2 * 2**20
+SIZES_SECONDS = 3.0  # after which no further sizes that were drawn together are tried
 QUICK_SECONDS = 2.0  # of a call; in the simulator others may take longer
 DRAW_SECONDS = 5.0  # of a trial with its inputs and reference, to be repeated
 INTEGER_SECONDS = 20.0  # after which no further case gets other integers
@@ -72,6 +73,7 @@ def run(judge) -> None:
     jobs = [partial(_judge_first, judge, [name], "case-order", math.inf) for name in cases]
     most = max(bytes_of, default=0)
     jobs += [partial(_judge_first, judge, names, check, most) for check, groups in further.items() for names in groups]
+    jobs += [partial(_judge_drawn, judge, [name for names in sizes["drawn"] for name in names])]
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
     views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"]
     jobs += [partial(_judge_layouts, judge, case, len(views) < len(declared)) for case in views[:MOST_VIEWS]]
@@ -133,6 +135,14 @@ def _judge_first(judge, names: list[str], check: str, most: float, other: Worker
                 if not judge.outcome.findings:
                     trial.is_judged(other, check)
             return
+
+
+def _judge_drawn(judge, names: list[str], other: Worker) -> None:
+    """As many of the cases as there is time for, until one is wrong."""
+    until = time.monotonic() + SIZES_SECONDS
+    for name in names:
+        if time.monotonic() < until and not judge.outcome.findings:
+            _DerivedTrial(judge, name, thorough=False).is_judged(other, "sizes-drawn")
 
 
 def _judge_integers(judge, names: list[str], other: Worker) -> None:

@@ -121,6 +121,12 @@ EXPLANATIONS = {
         "Sizes between or beside those of the cases, or beyond a number that the file compares with, give "
         "a wrong result: {seen} If the kernel does not take them, it must raise ValueError.",
     ),
+    "sizes-drawn": (
+        WRONG,
+        "Sizes drawn together between those of the cases give a wrong result: {seen} Where two sizes meet (a quotient, "
+        "a rest, a rounded ratio, a tile of both) their pairs differ, each size alone may be right. If the kernel does "
+        "not take some, it must raise ValueError.",
+    ),
     "sizes-beyond": (
         WRONG,
         "At twice the largest size of the cases the result is wrong, without an error: {seen} If the kernel does not "

@@ -27,6 +27,10 @@ class IntegerBreakers(FileChecks):
         except ContractError:
             return is_taken
 
+    def _accepts(self, bundle: Bundle) -> bool:
+        """Does the reference take these inputs?"""
+        return self._moves(bundle) or not self._moves(bundle, is_taken=True)
+
     def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
         """Integers of other signs and widths than get_inputs'."""
         changes = (

@@ -21,6 +21,7 @@ COUNTERS = ("offset", "counter", "subsequence")  # in names of what a generator 
 LAID_OUT_BYTES = 2**26  # of inputs that are laid out anew, on the CPU
 MOST_GROWN = 4  # inputs, of each of which one element grows
 PAIRS = 3  # of integers that change places, one at a time
+INDEX_BITS = (8, 16)  # of the types in which a kernel may keep indices
 EMPTYINGS = 3  # draws: what follows an empty segment matters, too
 
 
@@ -184,9 +185,9 @@ class RuleBreakers(IntegerBreakers):
         takes_repeats = reference_source.takes_repeats(read_source(self.settings.reference or self.settings.kernel)[1])
         found = []
 
-        def add(change, what: str, index: int, kinds: str = "index", **says) -> None:
+        def add(change, what: str, index: int, kinds: str = "index", moves: bool = True, **says) -> None:
             new, moved = self._varied(first, change, {index}, kinds)
-            if moved and self._moves(new):
+            if moved and (self._moves(new) if moves else self._accepts(new)):
                 found.append(RuleBreaker("ignored-argument", f"{what} in input {index}", new, **says))
 
         def crowd(index: int) -> None:
@@ -200,6 +201,9 @@ class RuleBreakers(IntegerBreakers):
             add(integers.shorter, "integers of at most a third of the smallest", index, decides=True)
             if integers.lacks_zero(x):
                 add(integers.put_one(0), "a zero, which get_inputs does not make,", index, decides=True, partly=True)
+            for bits in INDEX_BITS if len(whole) == 1 or x.dim() > 1 else ():  # else in order within their segments
+                what = f"neighbours that differ by {1 << bits} alone"
+                add(integers.same_low_bits(bits), what, index, moves=False, decides=True)
             add(integers.chained, "each the place before its own", index, decides=True)
             add(integers.swapped, "neighbours that change places", index, decides=True)
             if takes_repeats:

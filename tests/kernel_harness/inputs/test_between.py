@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, doubled, far, long, unlike, volume
+from kernel_harness.inputs.between import between, doubled, drawn, far, long, unlike, volume
 
 pytestmark = pytest.mark.cpu
 
@@ -233,6 +233,33 @@ def test_three_times_a_power_of_two_lies_between_where_no_case_has_such_a_size()
     assert ("n=768", {"n": 768}) in made(*cases)
     assert not any(row[1]["n"] in (384, 768) for row in made(*cases, {"n": 1536}))
     assert not any(row[1]["n"] == 768 for row in made({"n": 64}, {"n": 1024})), "powers of two"
+
+
+def test_sizes_are_drawn_together_and_keep_what_the_cases_have_in_common():
+    cases = [{"k": 2, "n": 24, "m": 1}, {"k": 8, "n": 120, "m": 9}, {"k": 8, "n": 40, "m": 300}]
+
+    rows = drawn(cases)
+    new = [keywords for _, keywords, _ in rows]
+
+    assert len(new) > 50
+    assert all(2 <= row["k"] <= 8 and row["k"] & (row["k"] - 1) == 0 for row in new), "powers of two stay so"
+    assert all(row["n"] % 8 == 0 and 24 <= row["n"] <= 120 for row in new)
+    assert not any(row in cases for row in new)
+    assert {row["n"] for row in new} == set(range(24, 121, 8))
+    assert sum(row["m"] < 18 for row in new) > len(new) / 4, "small ones as often as large ones"
+    assert rows == drawn(cases)
+    assert rows[0][0] == "k={k}, n={n}, m={m}".format(**new[0])
+
+
+def test_drawn_sizes_keep_the_order_of_the_cases():
+    cases = [{"length": 3, "capacity": 50}, {"length": 90, "capacity": 90}, {"length": 8, "capacity": 100}]
+
+    new = [keywords for _, keywords, _ in drawn(cases)]
+
+    assert len(new) > 50
+    assert all(row["length"] <= row["capacity"] for row in new)
+    assert not drawn([{"n": 5}, {"n": 5}])
+    assert not drawn([{"shift": -5}, {"shift": 5}])
 
 
 def test_far_sizes_lie_far_above_all_beside_the_smallest():

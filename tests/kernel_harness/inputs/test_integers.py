@@ -328,3 +328,16 @@ def test_parents_become_a_chain():
     assert integers.chained(torch.tensor([-1, 0, 0, 2, 1]), TORCH).tolist() == [-1, 0, 1, 2, 3]
     assert integers.chained(torch.tensor([-1, 0, 0, 3, 1]), TORCH) is None  # its own parent
     assert integers.chained(torch.tensor([0, 0, 1, 1, 2]), TORCH) is None  # in order: offsets, segments
+
+
+def test_neighbours_differ_by_a_byte_where_some_are_as_far_apart():
+    x = torch.tensor([[300, 9, 700, 700, 20], [3, 650, 4, 100, 650]])
+
+    new = integers.same_low_bits(8)(x, TORCH)
+
+    assert new.tolist() == [[300, 556, 700, 444, 20], [3, 259, 4, 260, 650]]
+    assert torch.equal(integers.same_low_bits(10)(x, TORCH), x), "none are so far apart"
+    assert integers.same_low_bits(8)(torch.tensor([1, 400, 500, 900]), TORCH) is None, "in order"
+    assert integers.same_low_bits(8)(torch.tensor([-1, 500, 3]), TORCH) is None, "a negative mark"
+    assert integers.same_low_bits(8)(torch.tensor([500, 900, 244, 0]), TORCH) is None, "one would come twice"
+    assert integers.same_low_bits(0)(torch.tensor([-0, 0, 0, 2, 1]), TORCH) is None, "parents"
