@@ -114,8 +114,8 @@ def far(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[list[tu
 
 
 def drawn(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
-    """The same of all sizes together drawn at random: what is rounded, divided or compared may be wrong for few of them,
-    or of their pairs. The same cases give the same draws."""
+    """The same of all sizes together drawn at random: what is rounded, divided or compared may be wrong for few of
+    them, or of their pairs. The same cases give the same draws."""
     tied, orders, found = _tied(cases), _orders(cases, timed), {}
     ranges = {sizes: places for sizes, places in tied.items() if min(sizes) > 0 and len(set(sizes)) > 1}
     draw = random.Random(repr([sorted(_numbers(case).items()) for case in cases]))

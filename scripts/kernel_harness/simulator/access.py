@@ -46,13 +46,23 @@ def locate(machine, space, addresses, lanes, nbytes):
     if space.startswith("shared"):
         parts, outside = machine.shared.locate(addresses, lanes, nbytes)
         return [(*part, True) for part in parts], outside
-    if space == "local" or space.startswith("param"):
+    if space.startswith("param") and bool((addresses >= np.uint64(mem.PARAMETER_WINDOW)).all()):
+        return _locate_parameters(machine, addresses, nbytes)
+    if space == "local" or space.startswith("param"):  # those of a device function lie there
         parts, outside = machine.local.locate(addresses, lanes, nbytes)
         return [(*part, False) for part in parts], outside
     if space in ("global", "const"):
         parts, outside = machine.memory.locate(addresses, lanes, nbytes)
         return [(*part, False) for part in parts], outside
     return _locate_generic(machine, addresses, lanes, nbytes)
+
+
+def _locate_parameters(machine, addresses, nbytes):
+    """The kernel's, by addresses that have their window: from a register, as where one of two tensors is chosen."""
+    offsets = (addresses - np.uint64(mem.PARAMETER_WINDOW)).astype(np.int64)
+    inside = offsets + nbytes <= len(machine.parameters)
+    found = np.flatnonzero(inside)
+    return [(machine.parameters, found, offsets[found], False)], np.flatnonzero(~inside)
 
 
 def _locate_generic(machine, addresses, lanes, nbytes):
@@ -70,11 +80,10 @@ def _locate_generic(machine, addresses, lanes, nbytes):
         if not chosen.any():
             continue
         positions = np.flatnonzero(chosen)
-        there = addresses[positions] - np.uint64(base)
         if name == "parameters":
-            found = [(machine.parameters, slice(None), there.astype(np.int64), False)]
-            missed = ()
+            found, missed = _locate_parameters(machine, addresses[positions], nbytes)
         else:
+            there = addresses[positions] - np.uint64(base)
             found, missed = locate(machine, name, there, lanes[positions], nbytes)
         parts += [(buffer, positions[which], offsets, shared) for buffer, which, offsets, shared in found]
         outside.append(positions[np.asarray(missed, dtype=np.int64)])
@@ -104,6 +113,8 @@ def report_outside(machine, space, addresses, lanes, positions, nbytes, verb):
         text = (
             f"{verb} {nbytes} bytes at shared memory offset {offset}; the CTA has {machine.program.shared_bytes} bytes"
         )
+    elif address >= mem.PARAMETER_WINDOW:
+        text += f", {address - mem.PARAMETER_WINDOW} bytes behind the begin of the kernel's parameters"
     elif nearest := machine.memory.nearest(address):
         before, past = nearest.base - address, address - nearest.base - len(nearest)
         relation = f"{before} bytes before" if before > 0 else f"{past} bytes past the end of"

@@ -1,8 +1,9 @@
-"""What threads may write to one address at once: one sum, which each of them added in an order of its own."""
+"""What lies at an address, and what threads may write to one at once: a sum that each added in an order of its own."""
 
 import numpy as np
 import pytest
 from kernel_harness.simulator import access
+from one_kernel import THREADS, expect, expect_clean
 
 pytestmark = pytest.mark.cpu
 
@@ -37,3 +38,18 @@ def test_integers_have_no_roundings(numbers):
 
 def test_half_a_word_has_no_roundings():
     assert same([[1.0]], [[1.001]], np.float16) == [False]
+
+
+CHOSEN = ["mov.b64 w5, p0; mov.b64 w6, p1; setp.lt.u32 q1, t, 40; selp.b64 w7, w5, w6, q1; ld.param.b64 w8, [w7];"]
+
+
+def test_one_of_two_parameters_is_chosen_by_its_address():
+    """As where a kernel takes one of two tensors by a condition of each thread."""
+    out = expect_clean([*CHOSEN, "setp.eq.u64 q2, w8, w0; selp.b32 x0, 1, 2, q2; st.global.b32 [w3], x0;"])
+    assert out.tolist() == [1] * 40 + [2] * (THREADS - 40)
+
+
+def test_an_address_behind_the_parameters_is_outside():
+    words = ["40 bytes behind the begin of the kernel's parameters"]
+    for load in ("ld.param.b32 x0, [w5+40];", "cvta.param.u64 w5, w5; ld.b32 x0, [w5+40];"):
+        expect(["mov.b64 w5, p0;", load, "st.global.b32 [w3], x0;"], "out-of-bounds", 2, words)
