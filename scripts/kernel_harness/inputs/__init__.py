@@ -6,7 +6,8 @@
                              reference_source
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare
-    case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file
+    case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file;
+                             case_numbers, claims: what the cases and docstrings say of them
     unset                    keywords of get_inputs that no case sets
     layouts                  views, one at a time, and parts of longer tensors
     input_sets               sets that rotate while a kernel is timed

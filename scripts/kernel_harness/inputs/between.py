@@ -13,6 +13,19 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise, permutations
 
+from .case_numbers import (
+    LARGEST,
+    Place,
+    compared_of,
+    keeps,
+    named,
+    numbers_of,
+    orders_among,
+    tied_places,
+    told,
+    volume,
+    with_size,
+)
 from .paths import beyond
 
 BLOCK = 128  # elements; larger ones a kernel seldom takes at a time
@@ -29,10 +42,7 @@ FAR = (11, 14, 17, 20)
 SMALLEST = 2  # cases
 RESTS = 3  # ways of saying what is no size
 PATHS = 3  # sizes of each argument that take paths of their own
-MANY = 8  # numbers; a longer sequence is a list of sizes, of which the largest is looked at
 DRAWS, TRIES = 96, 4  # of all sizes together; until they keep the order of the cases'
-LARGEST = -1
-Place = tuple[str, int | None]  # of a number: a keyword, and where in its sequence if it is one, or LARGEST
 
 
 def between(
@@ -46,117 +56,104 @@ def between(
     smallest, last equal ones beside what else the cases say. Where sizes have nothing in common a single one (a token,
     a row) lies between them, too, also below what is small itself, as the width of a kernel. timed: cases of which
     nothing is made, but that may show that no order holds between two sizes."""
-    tied, orders, further = _tied(cases), _orders(cases, timed), []
+    tied, orders, further = tied_places(cases), orders_among(cases, timed), []
     found = [*_resized(cases, tied, _new_size), *_beyond(cases, tied, constants)]
     found += [*_crossed(cases, tied), *_resized(cases, tied, _middle_size)]
     for (others, _), (sizes, places) in permutations(tied.items(), 2):
         if not any(map(operator.eq, others, sizes)):
             rows = [(size, case) for size, case in zip(others, cases, strict=True) if _lies_between(size, set(sizes))]
-            made = [(_named(places, size), _ordered(_with(case, places, size), tied, orders), case)
+            made = [(named(places, size), _ordered(with_size(case, places, size), tied, orders), case)
                     for size, case in rows]
-            first, *rest = _one_of_each([row for row in made if _keeps(orders, row[1])]) or [None]
+            first, *rest = _one_of_each([row for row in made if keeps(orders, row[1])]) or [None]
             found += [first] if first else []
             further += rest
     chosen = (_hidden_size, _whole_size, _size_beyond, _small_size)
     found += [row for choose in chosen for row in _resized(cases, tied, choose)]
     found += [*_far(cases, tied), *further]
-    kept = [row for row in found if _keeps(orders, row[1])]
-    ones = [row for row in _resized(cases, tied, _one) if _keeps(_telling(orders, cases), row[1])]
+    kept = [row for row in found if keeps(orders, row[1])]
+    ones = [row for row in _resized(cases, tied, _one) if keeps(_telling(orders, cases), row[1])]
     return [*kept[:1], *ones, *kept[1:]]
 
 
+def uneven(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
+    """The same of sizes without the divisor that those of all cases have, or that are no powers of two as these are:
+    one less than the largest, and all such sizes together, as a product of them may have the divisor still. A kernel
+    may rely on it; its author should know that it does, and who says that any size will do must not."""
+    tied, orders = tied_places(cases), orders_among(cases, timed)
+    rows = [*_uneven(cases, tied), *_resized(cases, tied, _indivisible_size)]
+    return [row for row in rows if keeps(orders, row[1])]
+
+
 def unlike(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
-    """The same of sizes that lack what all of the cases' have in common: two that are equal in some case the other way
-    round, where one is never above the other; one less than the largest, where these have a divisor or are powers of
-    two; and sizes of one case beside those of the first where that breaks an order. A kernel may rely on any of it; its
-    author should know that it does."""
-    tied, orders = _tied(cases), _orders(cases, timed)
-    found = _swapped(cases, orders)[:1]
-    found += [row for row in _resized(cases, tied, _indivisible_size) if _keeps(orders, row[1])]
-    return found + [row for row in _crossed(cases, tied) if not _keeps(orders, row[1])]
+    """The same of sizes that lack an order of the cases': two that are equal in some case the other way round, where
+    one is never above the other; and sizes of one case beside those of the first. A kernel may rely on that, too."""
+    tied, orders = tied_places(cases), orders_among(cases, timed)
+    return _swapped(cases, orders)[:1] + [row for row in _crossed(cases, tied) if not keeps(orders, row[1])]
 
 
 def doubled(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
     """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
-    tied, orders = _tied(cases), _orders(cases, timed)
-    found = [row for row in _resized(cases, tied, _twice_the_largest) if _keeps(orders, row[1])]
+    tied, orders = tied_places(cases), orders_among(cases, timed)
+    found = [row for row in _resized(cases, tied, _twice_the_largest) if keeps(orders, row[1])]
     return [*_longer_lists(cases, orders), *found]
 
 
 def long(cases: Sequence[Mapping], timed: Sequence[Mapping]) -> list[tuple[str, dict, Mapping]]:
     """The same of sizes of ``timed`` cases that are far above those of all cases, alone beside small others, and their
     halves, the largest first: a loop that is long there is long in no case."""
-    tied, orders, found = _tied(cases), _orders(cases, timed), []
-    small = sorted((case for case in cases if 0 not in _numbers(case).values()), key=volume)[:SMALLEST]
+    tied, orders, found = tied_places(cases), orders_among(cases, timed), []
+    small = sorted((case for case in cases if 0 not in numbers_of(case).values()), key=volume)[:SMALLEST]
     for sizes, places in tied.items():
         most, step = LONGER * max(sizes), math.gcd(*sizes)
-        size = max((_numbers(case).get(places[0], 0) for case in timed), default=0)
+        size = max((numbers_of(case).get(places[0], 0) for case in timed), default=0)
         while size > most > 0:
             whole = size // step * step
-            found += [(f"{_told(places)} of BENCH_CASES, halved", _with(case, places, whole), case) for case in small]
+            what = f"{told(places)} of BENCH_CASES, halved"
+            found += [(what, with_size(case, places, whole), case) for case in small]
             size //= 2
-    return [row for row in found if _keeps(orders, row[1])]
+    return [row for row in found if keeps(orders, row[1])]
 
 
 def far(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[list[tuple[str, dict, bool]]]:
     """For each size, lists of the same of FAR ones, alone beside small others, and whether it is far above those of all
     cases: who asks what one costs asks for the one before first. Odd where one of the cases' is."""
-    tied, orders, found = _tied(cases), _orders(cases, timed), []
-    small = sorted((case for case in cases if 0 not in _numbers(case).values()), key=volume)[:1]
+    tied, orders, found = tied_places(cases), orders_among(cases, timed), []
+    small = sorted((case for case in cases if 0 not in numbers_of(case).values()), key=volume)[:1]
     for sizes, places in tied.items() if small else ():
         if min(sizes) < 0 or len(set(sizes)) < 2:
             continue
         step, are_powers = math.gcd(*sizes), all(size & (size - 1) == 0 for size in sizes)
         chosen = [1 << bits if are_powers else ((1 << bits) // step + 1) * step for bits in FAR]
-        rows = [(_named(places, size), _with(small[0], places, size), size > LONGER * max(sizes)) for size in chosen]
-        found.append([row for row in rows if _keeps(orders, row[1])])
+        rows = [(named(places, size), with_size(small[0], places, size), size > LONGER * max(sizes)) for size in chosen]
+        found.append([row for row in rows if keeps(orders, row[1])])
     return [rows for rows in found if any(is_far for _, _, is_far in rows)]
 
 
 def drawn(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
     """The same of all sizes together drawn at random: what is rounded, divided or compared may be wrong for few of
     them, or of their pairs. The same cases give the same draws."""
-    tied, orders, found = _tied(cases), _orders(cases, timed), {}
+    tied, orders, found = tied_places(cases), orders_among(cases, timed), {}
     ranges = {sizes: places for sizes, places in tied.items() if min(sizes) > 0 and len(set(sizes)) > 1}
-    draw = random.Random(repr([sorted(_numbers(case).items()) for case in cases]))
+    draw = random.Random(repr([sorted(numbers_of(case).items()) for case in cases]))
     for _ in range(DRAWS * TRIES if ranges else 0):
         new = case = draw.choice(cases)
         for sizes, places in ranges.items():
-            new = _with(new, places, _drawn_size(set(sizes), draw))
-        if len(found) < DRAWS and _keeps(orders, new) and new not in [dict(known) for known in cases]:
-            what = ", ".join(_named(places, _numbers(new)[places[0]]) for places in ranges.values())
+            new = with_size(new, places, _drawn_size(set(sizes), draw))
+        if len(found) < DRAWS and keeps(orders, new) and new not in [dict(known) for known in cases]:
+            what = ", ".join(named(places, numbers_of(new)[places[0]]) for places in ranges.values())
             found[what] = (what, new, case)
     return list(found.values())
-
-
-def volume(case: Mapping) -> int:
-    """The product of its sizes, of a list of many their sum: what most get_inputs make has no more elements."""
-    factors = []
-    for value in case.values():
-        sizes = [n for n in (value if isinstance(value, (tuple, list)) else (value,)) if type(n) is int and n > 0]
-        factors.append(sum(sizes) if len(sizes) > MANY else math.prod(sizes))
-    return math.prod(factors)
-
-
-def _tied(cases: Sequence[Mapping]) -> dict[tuple[int, ...], list[Place]]:
-    """The places that all cases have, by the sizes there: those that are always equal stay so."""
-    numbers = [_numbers(case) for case in cases]
-    shared = [place for place in numbers[0] if all(place in case for case in numbers)] if numbers else []
-    tied: dict[tuple[int, ...], list[Place]] = {}
-    for place in shared:
-        tied.setdefault(tuple(case[place] for case in numbers), []).append(place)
-    return tied
 
 
 def _resized(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], choose) -> list[tuple]:
     chosen = [(choose(set(sizes)), places) for sizes, places in tied.items()]
     made = ((size, places, case) for size, places in chosen if size is not None for case in cases)
-    return [(_named(places, size), _with(case, places, size), case) for size, places, case in made]
+    return [(named(places, size), with_size(case, places, size), case) for size, places, case in made]
 
 
 def _beyond(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]], constants: Collection[int]) -> list:
     chosen = [(size, places) for sizes, places in tied.items() for size in beyond(sizes, constants)[:PATHS]]
-    return [(_named(places, size), _with(case, places, size), case) for size, places in chosen for case in cases]
+    return [(named(places, size), with_size(case, places, size), case) for size, places in chosen for case in cases]
 
 
 def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:
@@ -166,22 +163,34 @@ def _crossed(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]])
     for at in range(1, len(cases)):
         other = [(sizes, places) for sizes, places in tied.items() if sizes[at] != sizes[0]]
         for sizes, places in other if len(other) > 1 else ():
-            new = _with(cases[0], places, sizes[at])
+            new = with_size(cases[0], places, sizes[at])
             if new not in [dict(known) for known in cases]:
-                found.append((min(abs(sizes[at]), abs(sizes[0])) > 0, (_named(places, sizes[at]), new, cases[0])))
+                found.append((min(abs(sizes[at]), abs(sizes[0])) > 0, (named(places, sizes[at]), new, cases[0])))
     return [row for _, row in sorted(found, key=operator.itemgetter(0))][:CROSSED]
+
+
+def _uneven(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> list[tuple]:
+    """The smallest of the cases with one more, or less of the largest, of all sizes that have a divisor or are powers
+    of two."""
+    case = new = min(cases, key=volume, default={})
+    uneven = [(sizes, places) for sizes, places in tied.items() if _indivisible_size(set(sizes)) is not None]
+    for sizes, places in uneven:
+        size = numbers_of(case)[places[0]]
+        new = with_size(new, places, size - 1 if size == max(sizes) else size + 1)
+    what = ", ".join(named(places, numbers_of(new)[places[0]]) for _, places in uneven)
+    return [(what, new, case)] if len(uneven) > 1 else []
 
 
 def _swapped(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]]) -> list[tuple]:
     """Two sizes that are equal in some case, as queries and keys are, in a case where one is smaller."""
-    found, numbers = [], [_compared(case) for case in cases]
+    found, numbers = [], [compared_of(case) for case in cases]
     for low, high in orders:
         pairs = [(case.get(low), case.get(high)) for case in numbers]
         at = next((i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and 0 < a < b), None)
         if at is not None and any(a == b and a >= SMALL for a, b in pairs if a is not None):
             smaller, larger = pairs[at]
-            new = _with(_with(cases[at], [low], larger), [high], smaller)
-            found.append((f"{_named([low], larger)}, {_named([high], smaller)}", new, cases[at]))
+            new = with_size(with_size(cases[at], [low], larger), [high], smaller)
+            found.append((f"{named([low], larger)}, {named([high], smaller)}", new, cases[at]))
     return found
 
 
@@ -189,10 +198,10 @@ def _ordered(case: dict, tied: Mapping[tuple[int, ...], list[Place]], orders: Se
     """The case with what is above another against an order at the largest of its sizes that is not: of few cases, some
     orders are chance."""
     for sizes, places in tied.items():
-        numbers = _compared(case)
+        numbers = compared_of(case)
         most = min((numbers[high] for low, high in orders if low in places), default=max(sizes))
         if numbers.get(places[0], 0) > most and (smaller := [size for size in sizes if size <= most]):
-            case = _with(case, places, max(smaller))
+            case = with_size(case, places, max(smaller))
     return case
 
 
@@ -210,9 +219,9 @@ def _longer_lists(cases: Sequence[Mapping], orders: Sequence[tuple[Place, Place]
         above = [place for low, place in orders if low == (name, LARGEST) and place[1] is None]
         for case in cases:
             if case[name]:
-                new = _with(case, [(name, LARGEST)], size)
+                new = with_size(case, [(name, LARGEST)], size)
                 found.append((f"{name} up to {size}", {**new, **{n: max(new[n], size) for n, _ in above}}, case))
-    return _one_of_each([row for row in found if _keeps(orders, row[1])])
+    return _one_of_each([row for row in found if keeps(orders, row[1])])
 
 
 def _one_of_each(rows: Sequence[tuple[str, dict, Mapping]]) -> list[tuple[str, dict, Mapping]]:
@@ -220,7 +229,7 @@ def _one_of_each(rows: Sequence[tuple[str, dict, Mapping]]) -> list[tuple[str, d
     matter to one of them alone."""
     rests: dict[str, tuple] = {}
     for what, new, case in rows:
-        rest = {name: value for name, value in new.items() if not _numbers({name: value})}
+        rest = {name: value for name, value in new.items() if not numbers_of({name: value})}
         said = ", ".join(f"{name}={value!r}" for name, value in rest.items())
         rests.setdefault(said, (f"{what}, {said}" if rests else what, new, case))
     return list(rests.values())[:RESTS]
@@ -232,20 +241,11 @@ def _far(cases: Sequence[Mapping], tied: dict[tuple[int, ...], list[Place]]) -> 
     for offsets, places in tied.items():
         if min(offsets) >= 0:
             continue
-        largest = [max((n for p, n in _numbers(case).items() if p not in places), default=0) for case in cases]
+        largest = [max((n for p, n in numbers_of(case).items() if p not in places), default=0) for case in cases]
         half, case = max(largest) // 2, cases[largest.index(max(largest))]
         if half > max(map(abs, offsets)):
-            found += [(_named(places, far), _with(case, places, far), case) for far in (-half, half)]
+            found += [(named(places, far), with_size(case, places, far), case) for far in (-half, half)]
     return found
-
-
-def _named(places: Sequence[Place], size: int) -> str:
-    return ", ".join(f"{_told([place])}={size}" for place in places)
-
-
-def _told(places: Sequence[Place]) -> str:
-    tell = {None: "{}", LARGEST: "max({})"}
-    return ", ".join(tell.get(at, f"{{}}[{at}]").format(name) for name, at in places)
 
 
 def _lies_between(size: int, sizes: set[int]) -> bool:
@@ -339,49 +339,8 @@ def _drawn_size(sizes: set[int], draw: random.Random) -> int:
     return size if size in sizes or _lies_between(size, sizes) else draw.choice(sorted(sizes))
 
 
-def _orders(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[Place, Place]]:
-    """The pairs of numbers that all cases have and of which the first is above the second in none, nor in ``timed``."""
-    sizes, further = ([_compared(case) for case in group] for group in (cases, timed))
-    shared = [place for place in sizes[0] if all(place in case for case in sizes)] if sizes else []
-    return [
-        (low, high)
-        for low, high in permutations(shared, 2)
-        if all(case[low] <= case[high] for case in sizes)
-        and all(case[low] <= case[high] for case in further if low in case and high in case)
-    ]
-
-
 def _telling(orders: Sequence[tuple[Place, Place]], cases: Sequence[Mapping]) -> list[tuple[Place, Place]]:
     """Those of the pairs whose first is large somewhere, as lengths are that a capacity must hold."""
-    return [(low, high) for low, high in orders if max(_compared(case)[low] for case in cases) > FILTER]
+    return [(low, high) for low, high in orders if max(compared_of(case)[low] for case in cases) > FILTER]
 
 
-def _keeps(orders: Sequence[tuple[Place, Place]], case: Mapping) -> bool:
-    sizes = _compared(case)
-    return all(sizes[low] <= sizes[high] for low, high in orders)
-
-
-def _compared(case: Mapping) -> dict[Place, int]:
-    """The numbers of a case that may be ordered among one another: also the largest of each sequence."""
-    sequences = {name: value for name, value in case.items() if isinstance(value, (tuple, list)) and value}
-    found = {p: n for p, n in _numbers(case).items() if p[1] is None or len(case[p[0]]) <= MANY}
-    return found | {(name, LARGEST): max(v) for name, v in sequences.items() if all(type(n) is int for n in v)}
-
-
-def _numbers(case: Mapping) -> dict[Place, int]:
-    found: dict[Place, int] = {}
-    for name, value in case.items():
-        if type(value) is int:
-            found[name, None] = value
-        elif isinstance(value, (tuple, list)) and all(type(n) is int for n in value):
-            found |= {(name, at): n for at, n in enumerate(value)}
-    return found
-
-
-def _with(case: Mapping, places: Sequence[Place], size: int) -> dict:
-    new = dict(case)
-    for name, at in places:
-        if at == LARGEST and new[name]:
-            at = new[name].index(max(new[name]))
-        new[name] = size if at is None else type(new[name])(size if i == at else n for i, n in enumerate(new[name]))
-    return new

@@ -14,8 +14,9 @@ import torch
 from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
-from . import layouts, shrinking
-from .between import between, doubled, drawn, far, long, unlike, volume
+from . import claims, layouts, shrinking
+from .between import between, doubled, drawn, far, long, uneven, unlike
+from .case_numbers import volume
 from .paths import constants
 from .unset import unset
 
@@ -94,8 +95,8 @@ def add_between(
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
     groups = between(given, constants(read_source(file.path)[1]), timed)
-    found = {"unlike": unlike(given, timed), "groups": groups, "doubled": doubled(given, timed)}
-    found |= {"drawn": drawn(given, timed), "long": long(given, timed)}
+    found = {"uneven": uneven(given, timed), "unlike": unlike(given, timed), "groups": groups}
+    found |= {"doubled": doubled(given, timed), "drawn": drawn(given, timed), "long": long(given, timed)}
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
     added = {
         kind: _added(file, given, rows, limits[kind], without, DRAWN_SECONDS if kind == "drawn" else math.inf)
@@ -202,7 +203,8 @@ def add_unset(file: KernelFile, cases: list[str], limit: int, without: Collectio
     those of the names ``without``: their names, in groups for one keyword or pair. What else they say is said by the
     first of these that is small enough. Raises DeviceLost."""
     groups, given = [], [file.cases[name] for name in cases]
-    for choices in unset(_defaults(file), given):
+    claimed = [getattr(torch, name) for name in claims.dtypes(read_source(file.path)[1])]
+    for choices in unset(_defaults(file), given, claimed):
         names = []
         for chosen in choices:
             together = " together" if len(chosen) > 1 else ""

@@ -12,12 +12,13 @@ TIMES = 2  # as large
 OPTIONS = ("bool", "float", "str", "NoneType", "dtype")  # types of defaults that are no sizes
 
 
-def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, object]]]:
+def unset(defaults: Mapping, cases: Sequence[Mapping], claimed: Sequence = ()) -> list[list[dict[str, object]]]:
     """For each keyword whose default stands in all cases, each case that sets several options (with one of them as by
     default), each pair of options that cases set one at a time, each flag with a sequence that no case has beside it,
     and each dtype with far larger numbers than cases have beside it, [the keywords to try], of which the first that are
     taken count: the other value of a flag, others than zero of a number, others than one of an integer. Another size
-    or dtype that never changes may be the only one that a kernel is for."""
+    or dtype that never changes may be the only one that a kernel is for. claimed: dtypes that the file says it takes,
+    each of which is tried where no case has it."""
     found = []
     for name, default in defaults.items():
         if any(case.get(name, default) != default for case in cases):
@@ -29,6 +30,10 @@ def unset(defaults: Mapping, cases: Sequence[Mapping]) -> list[list[dict[str, ob
         elif type(default) is int and default == 1:
             found.append([{name: value} for value in ONES])
     further = (_reverted, _pairs, _beside, _formats)
+    kinds = [name for name, default in defaults.items() if type(default).__name__ == "dtype"]
+    for name in kinds if len(kinds) == 1 else ():
+        seen = [defaults[name], *(case.get(name) for case in cases)]
+        found += [[{name: dtype}] for dtype in claimed if dtype not in seen]
     return found + [row for kind in further for row in kind(defaults, cases)]
 
 

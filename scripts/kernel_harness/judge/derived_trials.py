@@ -13,7 +13,7 @@ from functools import partial
 from .. import values
 from ..comparison.structure import finite
 from ..contract import ContractError, read_source
-from ..inputs import layouts
+from ..inputs import claims, layouts
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
 from .judgement import REFUSALS
@@ -63,6 +63,7 @@ def run(judge) -> None:
         "sizes-timed": sizes["long"][:MOST_LONG],
         "sizes-far": sizes["far"][:MOST_FAR],
         "unset-keyword": keywords,
+        "uneven-sizes": sizes["uneven"][:MOST_UNLIKE],
         "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
     }
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
@@ -210,7 +211,7 @@ class _DerivedTrial(CaseTrials):
             if reply is None and check == "sizes-far" and self.error.startswith(REFUSALS):
                 return False  # it may take a smaller one
             if reply is None:
-                is_beyond = check in ("unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
+                is_beyond = check in ("uneven-sizes", "unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
                 if not is_beyond or not ("memory" in self.error or self.error.startswith(REFUSALS)):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
@@ -253,10 +254,14 @@ class _DerivedTrial(CaseTrials):
         return bool(reply["facts"]["simulated"] and reply["facts"]["simulated"]["findings"])
 
     def _tell(self, check: str, seen: str) -> None:
-        if check == "unlike-sizes" and not self.judge.paranoid:
+        is_advice = check == "unlike-sizes" or (check == "uneven-sizes" and not self._takes_any_size())
+        if is_advice and not self.judge.paranoid:
             self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
         else:
             self.outcome.add(check, seen, self.case)
+
+    def _takes_any_size(self) -> bool:
+        return claims.takes_any_size(read_source(self.settings.kernel)[1])
 
     def _fail(self, check: str, seen: str, is_its_own: bool) -> None:
         """No result. is_its_own: for no lack of memory or time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 
 import torch
 
@@ -223,25 +224,41 @@ class DeviceTrials(SimulatedTrials):
 
     def _copied_from(self, first: Bundle) -> str:
         """The operator of PyTorch that computes the result of a file whose own kernels copy it; or nothing.
-        Asked where nothing among the inputs says that there is nothing to do: a mask, a switch, a factor of one."""
+        Not asked where something among the inputs may say that there is nothing to do: a mask all alike, a number 0 or
+        1. A switch may say so, too, and is turned."""
         new, moved = self._varied(first, variations.warp)
-        nodes = new.tree["items"]
-        masks = [t for node in nodes for _, t in values.tensors_of(node) if t["dtype"] == "bool"]
-        switches = [node for node in nodes if node["kind"] in ("bool", "int", "float") and node["value"] in (0, 1)]
-        if not moved or masks or switches:
+        if not moved:
             return ""
+        nodes, mapping = new.tree["items"], values.Mapping(new, writable=False)
+        operator = self._operator_copied(new, tells=True)
+        numbers = [node for node in nodes if node["kind"] in ("int", "float") and node["value"] in (0, 1)]
+        masks = [t for node in nodes for _, t in values.tensors_of(node) if t["dtype"] == "bool"]
+        if numbers or any(values.rebuild(mask, mapping.bytes_of).unique().numel() < 2 for mask in masks):
+            return ""
+        for at, node in enumerate(nodes if operator else ()):
+            if node["kind"] == "bool":
+                turned = {**node, "value": not node["value"]}
+                other = replace(new, tree={**new.tree, "items": [*nodes[:at], turned, *nodes[at + 1 :]]})
+                if self._operator_copied(other) == "":
+                    return ""
+        return operator or ""
+
+    def _operator_copied(self, new: Bundle, tells: bool = False) -> str | None:
+        """The same for one call; None where there is no result to judge. tells: of products that PyTorch computes."""
         try:
             expected = self._reference(new, "varied")
             self.output_nbytes = [span.nbytes for span in expected["native"].bundle.spans]
             reply = self._call("a library's result?", self._working_copy(new), "b", may_fail=True, witness=True)
         except (WorkerError, ContractError):
-            return ""
-        if "bundle" in reply and (products := reply["facts"]["products"]):
+            return None
+        if "bundle" not in reply:
+            return None
+        if tells and (products := reply["facts"]["products"]):
             share = self.outcome.facts.get("own_share")
             how = f"the file's own kernels take {share:.0%} of the device time" if share is not None else (
                 "on a GPU a library's kernels do, whose share of the time is told there")
             self.outcome.note(f"[case {self.case}] PyTorch computes a part, {', '.join(products)}: {how}")
-        return reply["facts"]["copied"] if "bundle" in reply and not self._failed_quietly(reply, expected) else ""
+        return "" if self._failed_quietly(reply, expected) else reply["facts"]["copied"]
 
 
 def ask_without_launches(judge) -> None:

@@ -143,10 +143,15 @@ EXPLANATIONS = {
         "sizes or a number of tiles that few bits hold, or a loop that no case goes round twice? If the kernel does "
         "not take such sizes, it must raise ValueError.",
     ),
+    "uneven-sizes": (
+        WRONG,
+        "Sizes without the divisor that those of all cases have, or no powers of two as these are, give a wrong "
+        "result: {seen} If the file says that it takes any, it must. Let kernel_fn raise ValueError for others.",
+    ),
     "unlike-sizes": (
         WRONG,
-        "Sizes that lack what those of all cases have in common, a divisor or an order, give a wrong result: {seen} If "
-        "the kernel does not take them, it must raise ValueError.",
+        "Sizes that lack an order that those of all cases have give a wrong result: {seen} If the kernel does not take "
+        "them, it must raise ValueError.",
     ),
     "unset-keyword": (
         WRONG,

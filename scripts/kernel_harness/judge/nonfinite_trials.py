@@ -64,7 +64,7 @@ class NonfiniteTrials(RuleBreakers):
         before, now = (tensors(e["native"]) for e in (self.base, expected))
         about = {i for i, (t, old) in enumerate(zip(now, before, strict=False)) if _is_about(t, old)}
         if len(about) < len(now):  # beside what is NaN a number may come from its bits; a flag says something
-            about = {i for i in about if bool(((now[i] == 0) | (now[i] == 1)).all())}
+            about = {i for i in about if _are_flags(now[i]) and _are_flags(before[i])}
         if not about:
             return
         with suppress(ContractError):  # a few may have fallen where the reference happens not to look
@@ -121,6 +121,10 @@ class NonfiniteTrials(RuleBreakers):
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):
             seen = f"With {label} the result is wrong: {self._worst(reply, expected)}."
             self.outcome.add("other-values", seen, self.case)
+
+
+def _are_flags(result: torch.Tensor) -> bool:
+    return bool(((result == 0) | (result == 1)).all())
 
 
 def _is_about(result: torch.Tensor, before: torch.Tensor) -> bool:

@@ -1,7 +1,8 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, doubled, drawn, far, long, unlike, volume
+from kernel_harness.inputs.between import between, doubled, drawn, far, long, uneven, unlike
+from kernel_harness.inputs.case_numbers import volume
 
 pytestmark = pytest.mark.cpu
 
@@ -143,10 +144,18 @@ def test_sizes_that_come_only_together_are_tried_alone_beside_those_of_the_first
 
 
 def test_sizes_without_what_the_cases_have_in_common():
-    assert [row[:2] for row in unlike([{"n": 96}, {"n": 32}])][:2] == [("n=95", {"n": 95})] * 2
-    assert [row[0] for row in unlike([{"n": 1024}, {"n": 64}])][:2] == ["n=1023"] * 2
-    assert not any("n=76" in row[0] for row in unlike([{"n": 77}, {"n": 32}]))
-    assert unlike([{"n": 96}, {"n": 96}]) == []
+    assert [row[:2] for row in uneven([{"n": 96}, {"n": 32}])] == [("n=95", {"n": 95})] * 2
+    assert [row[0] for row in uneven([{"n": 1024}, {"n": 64}])] == ["n=1023"] * 2
+    assert uneven([{"n": 77}, {"n": 32}]) == []
+    assert uneven([{"n": 96}, {"n": 96}]) == []
+
+
+def test_all_sizes_lack_it_together():
+    """A row of 4095 elements makes whole vectors of 256 rows."""
+    rows = uneven([{"shape": (128, 256)}, {"shape": (512, 4096)}, {"shape": (64, 1024)}])
+
+    assert rows[0][:2] == ("shape[0]=129, shape[1]=257", {"shape": (129, 257)})
+    assert uneven([{"m": 96, "n": 7}, {"m": 32, "n": 78}])[0][:2] == ("m=95", {"m": 95, "n": 7}), "one alone"
 
 
 @pytest.mark.parametrize(("sizes", "larger"), [((96, 32), 192), ((77, 32), 155), ((16, 11, 13), 33), ((0, 8), None)])

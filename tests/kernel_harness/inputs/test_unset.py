@@ -61,6 +61,15 @@ def test_a_format_is_set_beside_larger_numbers_than_cases_have_with_it():
     assert unset(defaults, [{}, short, {"tokens": 150, "dtype": torch.float16}]) == []
 
 
+def test_a_dtype_that_the_file_claims_is_set_where_no_case_has_it():
+    defaults, cases = {"n": 4, "dtype": torch.bfloat16}, [{}, {"dtype": torch.float16}]
+    claimed = [torch.float32, torch.float16, torch.bfloat16]
+
+    assert unset(defaults, cases, claimed) == [[{"dtype": torch.float32}]]
+    assert unset(defaults, [*cases, {"dtype": torch.float32}], claimed) == []
+    assert unset({**defaults, "weight": torch.int8}, cases, claimed) == [], "which of them is meant?"
+
+
 def test_cases_are_made_of_what_get_inputs_takes():
     def get_inputs(n=1 << 20, spare=0, causal=False):
         if spare == 8:

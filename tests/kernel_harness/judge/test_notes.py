@@ -21,7 +21,7 @@ def test_a_size_without_the_divisor_of_all_cases_is_advice_below_paranoid(level,
 
     assert outcome.verdict is code, [str(f) for f in outcome.findings]
     assert any("columns=223" in note and "no case is like it" in note for note in outcome.notes) == (level == "full")
-    assert {f.check for f in outcome.findings} == (set() if level == "full" else {"unlike-sizes"})
+    assert {f.check for f in outcome.findings} == (set() if level == "full" else {"uneven-sizes"})
 
 
 def test_a_note_says_where_nan_leaks():

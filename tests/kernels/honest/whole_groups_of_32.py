@@ -4,7 +4,7 @@ catalogue: tricky because what the sizes of the cases have in common is all that
 seen at: kernels made for one model's sizes
 expect: PASS
 needs: cpu
-check: unlike-sizes
+check: uneven-sizes
 """
 
 import torch
