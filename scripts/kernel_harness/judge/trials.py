@@ -134,10 +134,11 @@ class CaseTrials(DeviceTrials):
         steps += [lambda seed=seed: self._another_seed(seed) for seed in seeds]
         if self.on_gpu and not self.bench:
             steps += [lambda: self._streams(first), lambda: self._queued(first)]
-        if simulate and judge.full and not self.bench:
+        says_something = any(self.output_nbytes) or judge.mutates  # of an empty result no value is wrong
+        if simulate and judge.full and not self.bench and says_something:
             steps += [lambda: self._simulated_values(first)] + [lambda: self._familiar_calls(first)] * self.thorough
         steps += [self._more_teeth] * self.thorough + [lambda: self._index_replay(first)] * (thorough or is_in_full)
-        if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES):
+        if thorough or (judge.full and not simulate and first.size < HOSTILE_BYTES and says_something):
             steps += [judge.take_understudy, lambda: self._hostile(first)]
         elif judge.full and not (simulate or large) and (self.on_gpu or not self.bench):
             steps.append(lambda: self._uneven(first))
