@@ -22,6 +22,7 @@ CASES = {
     "gemm_gate_up.py": ["one_row", "no_residual"],
     "gemm_row_amax.py": ["tails", "last", "tiny"],
     "gemm_split_k.py": ["four_parts"],
+    "gemv_int4.py": ["odd n", "two tiles, odd"],
 }
 
 
@@ -62,6 +63,8 @@ def refusals():
 
     def fp8(*shape):
         return torch.zeros(shape).to(torch.float8_e4m3fn)
+
+    bytes_ = torch.zeros(24, 64, dtype=torch.uint8)
 
     def int8(*shape):
         return torch.zeros(shape, dtype=torch.int8)
@@ -105,6 +108,11 @@ def refusals():
         ("gemm_split_k.py", (bf16(8, 9), bf16(8, 9)), "pad the rows"),
         ("gemm_split_k.py", (bf16(8, 8), bf16(8, 16)), "a must be"),
         ("gemm_split_k.py", (bf16(8, 8), bf16(8, 8)), "on one CUDA device"),
+        ("gemv_int4.py", (bf16(9, 128), bytes_, bf16(24, 1)), "M must be 1 to 8"),
+        ("gemv_int4.py", (bf16(2, 192), bytes_, bf16(24, 1)), "K a multiple of 128"),
+        ("gemv_int4.py", (bf16(2, 128).half(), bytes_, bf16(24, 1)), "must be bfloat16 matrices"),
+        ("gemv_int4.py", (bf16(2, 128), bytes_, bf16(24, 2)), r"scales \(N, K / 128\)"),
+        ("gemv_int4.py", (bf16(2, 128), bytes_, bf16(24, 1)), "on one CUDA device"),
     ]
 
 
