@@ -1,14 +1,11 @@
 """The verifier against its corpus: every cheat caught, every honest kernel passed, every check needed by an entry."""
 
-import datetime
-import os
 import shutil
-import zlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import corpus
 import pytest
+from daily import todays
 from kernel_harness.judge.verification import Settings, verify
 from kernel_harness.verdict import ExitCode
 
@@ -17,13 +14,6 @@ ENTRIES = [entry for entry in corpus.entries() if corpus.runnable(entry)]
 # The whole takes 4,299 s of verification beside other work (results/cpu-2026-11-28-5c2f85c-corpus.json); every day of a
 # week it is another share.
 SHARES = 7
-TODAY = datetime.date.today().toordinal()
-
-
-def todays(names: Iterable[str], day: int = TODAY) -> set[str]:
-    """Those of the names that are judged on a day; all with CORPUS=all in the environment."""
-    shares = 1 if os.environ.get("CORPUS") == "all" else SHARES
-    return {name for name in names if zlib.crc32(name.encode()) % shares == day % shares}
 
 
 def test_the_corpus_is_as_large_as_promised():
@@ -35,7 +25,7 @@ def test_the_corpus_is_as_large_as_promised():
 
 def test_every_entry_has_its_day():
     paths = {entry.path for entry in ENTRIES}
-    days = [todays(paths, day) for day in range(7, 7 + SHARES)]
+    days = [todays(paths, SHARES, day) for day in range(7, 7 + SHARES)]
 
     assert set().union(*days) == paths
     assert sum(map(len, days)) in (len(paths), SHARES * len(paths))
@@ -44,7 +34,7 @@ def test_every_entry_has_its_day():
 BY_PATH = {entry.path: entry for entry in ENTRIES}
 
 
-@pytest.mark.parametrize("path", sorted(todays(BY_PATH)))
+@pytest.mark.parametrize("path", sorted(todays(BY_PATH, SHARES)))
 def test_verdict(path):
     entry = BY_PATH[path]
     outcome = corpus.judge(entry)
@@ -158,7 +148,7 @@ NEEDED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(todays(NEEDED)))
+@pytest.mark.parametrize("name", sorted(todays(NEEDED, SHARES)))
 def test_switching_its_checks_off_lets_an_entry_through(name, tmp_path):
     checks = NEEDED[name]
     source = next(Path(corpus.ROOT, entry.path) for entry in ENTRIES if Path(entry.path).stem == name)

@@ -11,8 +11,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import grade
 import solutions
 import tasks as catalogue
+from daily import todays
 
 TASKS = catalogue.load()
+TODAYS = sorted(todays(solutions.KERNEL_TASKS, 3))  # each kernel task is compiled and simulated three times
 WHERE = {"instructions": 1, "needed": 2, "verify": 3}  # the rows of a kernel task's grading
 # What each wrong kernel is refused for; the others give wrong results on hidden shapes.
 REFUSED_BY = {"repair-api-drift": "instructions", "repair-lost-vectors": "instructions"}
@@ -50,7 +52,7 @@ def test_an_answer_needs_a_reason_and_the_form(answer, tmp_path):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
+@pytest.mark.parametrize("name", TODAYS)
 def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
     document = graded(name, "right", tmp_path)
 
@@ -62,7 +64,7 @@ def test_a_right_kernel_fails_nothing_and_claims_no_speed(name, tmp_path):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
+@pytest.mark.parametrize("name", TODAYS)
 def test_a_wrong_kernel_is_refused_for_what_is_wrong_with_it(name, tmp_path):
     document = graded(name, "wrong", tmp_path)
 
@@ -76,7 +78,7 @@ def test_a_wrong_kernel_is_refused_for_what_is_wrong_with_it(name, tmp_path):
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize("name", solutions.KERNEL_TASKS)
+@pytest.mark.parametrize("name", TODAYS)
 def test_the_cheat_of_each_task_is_refused(name, tmp_path):
     document = graded(name, "cheating", tmp_path)
 
