@@ -34,7 +34,7 @@ SHOWN = 0.005          # of them: fewer are not worth a row
 
 def collect(file: Path, case: str, arch: str, timeout_s: float) -> dict:
     """Counters of one call: {"case", "arch", "kernels": [{"kernel", "launches", "ctas", "instructions",
-    "global_bytes"}], "lines": [{"line", "space", ...}]}.
+    "global_bytes"}], "lines": [{"line", "space", ...}], "bytes_moved": what the file says of it, or None}.
 
     The case is ``case`` if its inputs are small enough, else the largest of TEST_CASES that is. A dict
     with "reason" alone, one sentence, where there are no counters.
@@ -69,7 +69,9 @@ def main(file: str, case: str, arch: str, answer: str) -> None:
             lines = [{"line": f"{Path(path or '?').name}:{line}", "space": space, "direction": direction, **row}
                      for (path, line, space, direction), row in profile.lines.items()]
             lines.sort(key=lambda row: (row["space"], -row["transfers"]))
-            found = {"case": name, "arch": arch, "kernels": _of_each_kernel(device.launches, file), "lines": lines}
+            moved = kernel.bytes_moved(*inputs) if kernel.bytes_moved else None
+            kernels = _of_each_kernel(device.launches, file)
+            found = {"case": name, "arch": arch, "bytes_moved": moved, "kernels": kernels, "lines": lines}
     Path(answer).write_text(json.dumps(found))
 
 
@@ -99,15 +101,17 @@ def _affordable(kernel, case: str) -> tuple[str, list | None]:
     return name, small.get(name)
 
 
-def totals(kernels: Sequence[Mapping]) -> list[tuple]:
-    """Cells under TOTALS, a row a kernel. Instructions are PTX's, and per byte those of threads: all lanes of a warp
-    count."""
-    return [(one["kernel"], one["launches"], one["ctas"], one["instructions"], one["global_bytes"], _per_byte(one))
-            for one in kernels]
+def totals(counted: Mapping) -> list[tuple]:
+    """Cells under TOTALS, a row a kernel of ``collect``. Instructions are PTX's, and per byte those of threads: all
+    lanes of a warp count."""
+    return [(one["kernel"], one["launches"], one["ctas"], one["instructions"], one["global_bytes"],
+             _per_byte(one, counted["bytes_moved"])) for one in counted["kernels"]]
 
 
-def _per_byte(kernel: Mapping) -> float | None:
-    return round(32 * kernel["instructions"] / kernel["global_bytes"], 2) if kernel["global_bytes"] else None
+def _per_byte(kernel: Mapping, moved: int | None) -> float | None:
+    """Of a byte that the file says must move: what several warps read, a table or a weight, comes from the cache."""
+    nbytes = min(kernel["global_bytes"], moved or kernel["global_bytes"])
+    return round(32 * kernel["instructions"] / nbytes, 2) if nbytes else None
 
 
 def rows(lines: Sequence[Mapping]) -> list[tuple]:
@@ -121,7 +125,7 @@ def diagnose_issue(counted: Mapping) -> list[Diagnosis]:
     """Kernels that issue many instructions for the bytes they move; of a file without tensor cores."""
     found = []
     for one in counted["kernels"]:
-        if (per_byte := _per_byte(one) or 0) >= MANY:
+        if (per_byte := _per_byte(one, counted["bytes_moved"]) or 0) >= MANY:
             what = f"{one['kernel']} issues more instructions than its bytes leave time for, if large cases are like it"
             room = f"SASS has room for about {BUDGET:g}, of which few may be special functions (16 a clock and SM)"
             evidence = f"{per_byte:g} PTX instructions a byte in case {counted['case']!r}; {room}"

@@ -110,7 +110,7 @@ def _inspected(options, case: str, document: dict, tables: list[Table]) -> Repor
     if "reason" in counted:
         notes.append(f"no counters of lines from the simulator: {counted['reason']}")
     else:
-        counters = [Table("Simulated", line_counters.TOTALS, line_counters.totals(counted["kernels"]), "executed"),
+        counters = [Table("Simulated", line_counters.TOTALS, line_counters.totals(counted), "executed"),
                     Table("", line_counters.COLUMNS, line_counters.rows(counted["lines"]), "line")]
     if not any(case in kernel["cases"] for kernel in found.document["kernels"]):
         notes.append(f"the code is that of the file's first test case; case {case} may compile to other code")

@@ -45,13 +45,22 @@ def kernel(name="rows", **changes):
 def test_instructions_per_byte_of_global_memory():
     kernels = [kernel(), kernel("merge", launches=2, instructions=500, global_bytes=0)]
 
-    assert line_counters.totals(kernels) == [("rows", 1, 3, 7000, 64000, 3.5), ("merge", 2, 3, 500, 0, None)]
+    counted = {"kernels": kernels, "bytes_moved": None}
+    assert line_counters.totals(counted) == [("rows", 1, 3, 7000, 64000, 3.5), ("merge", 2, 3, 500, 0, None)]
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(("moved", "per_byte"), [(16_000, 14.0), (128_000, 3.5)])
+def test_what_several_warps_read_comes_from_the_cache(moved, per_byte):
+    """bytes_moved may also count more than the kernel at hand moves, or an input of which it reads a part."""
+    assert line_counters.totals({"kernels": [kernel()], "bytes_moved": moved})[0][-1] == per_byte
 
 
 @pytest.mark.cpu
 def test_more_instructions_than_bytes_leave_time_for_are_told_of_their_kernel():
     few, many = kernel("apply", instructions=26_000), kernel("statistics", instructions=140_000)
-    [found] = line_counters.diagnose_issue({"case": "small", "kernels": [few, many, kernel(global_bytes=0)]})
+    counted = {"case": "small", "kernels": [few, many, kernel(global_bytes=0)], "bytes_moved": None}
+    [found] = line_counters.diagnose_issue(counted)
 
     assert found.what.startswith("statistics ")
     assert "70 PTX" in found.evidence
