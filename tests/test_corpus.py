@@ -125,6 +125,7 @@ NEEDED = {
     "b1_cache_blind_to_sign": ("values", "other-values", "replay"),
     "a5_rounding_mode_left": ("state",),
     "a9_plain_tensors_sniffed": ("offset-views",),
+    "a9_left_over_memory_probed": ("many-calls",),
     "a9_guard_bytes_read": ("many-calls", "offset-views", "own-inputs"),
     "a11_empty_inputs_only": ("no-teeth",),
     "a11_no_outputs": ("weak-inputs", "no-teeth"),

@@ -19,6 +19,7 @@ HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one m
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
+NEAR_DRAWS, NEAR_CALLS = 2, 6  # of values of which few elements change places, in turn
 WARPED = "differ from get_inputs' by 5 to 35 % (a tensor of one value: by up to its size, zeros by up to 1)"
 CHANGED = {  # by further variations, which are left out where they do not fit
     variations.flip: "differ from get_inputs' in the sign of one in 128",
@@ -329,22 +330,24 @@ class CaseTrials(DeviceTrials):
             )
 
     def _many_calls(self, first: Bundle) -> None:
-        """Two sets of values in turn in the same memory, many times: caches, counters and races show here."""
-        bundles = [self._varied(first, variations.warp)[0], self._other_inputs(first)[0]]
-        outputs, work = [self.judge.new_file("out") for _ in range(6)], list(map(self._working_copy, bundles))
+        """Two sets of values in turn in the same memory, many times: caches, counters and races show here. Then two
+        that differ in few elements: what the call before left in memory that is given back is nearly right."""
+        warped = self._varied(first, variations.warp)[0]
         self.judge.progress(f"{self.case}: {CALLS[self.settings.level]} calls")
-        reply = self.judge.ask_candidate(
-            "alternate",
-            self.case,
-            bundle=work[0].bundle.to_json(),
-            other=work[1].bundle.to_json(),
-            slot="c",
-            outputs=list(map(str, outputs)),
-            count=CALLS[self.settings.level],
-            seconds=[self.settings.timeout / 20, MORE_CALLS_SECONDS if self.judge.full and self.thorough else 0],
-        )
+        self._in_turn([warped, self._other_inputs(first)[0]])
+        for _ in range(NEAR_DRAWS if self.thorough else 0):
+            near, moved = self._varied(warped, variations.swap)
+            if moved and not self.case_failed():
+                self._in_turn([warped, near], calls=NEAR_CALLS)
+
+    def _in_turn(self, bundles: list[Bundle], calls: int = 0) -> None:
+        more_seconds = MORE_CALLS_SECONDS if self.judge.full and self.thorough and not calls else 0
+        outputs, work = [self.judge.new_file("out") for _ in range(6)], list(map(self._working_copy, bundles))
+        how = {"bundle": work[0].bundle.to_json(), "other": work[1].bundle.to_json(), "slot": "c"}
+        how |= {"count": calls or CALLS[self.settings.level], "seconds": [self.settings.timeout / 20, more_seconds]}
+        reply = self.judge.ask_candidate("alternate", self.case, **how, outputs=list(map(str, outputs)))
         if "found" not in reply:
-            if self._refused("other values", reply, decisive=True):
+            if self._refused("other values", reply, decisive=not calls):
                 return
             self._no_result("in a loop of calls", reply)
         references = [self._reference(bundle, "varied") for bundle in bundles]
@@ -359,10 +362,8 @@ class CaseTrials(DeviceTrials):
             seen = f"Call {reply['reused']} returned the memory of an earlier result that was still in use."
             self.outcome.add("earlier-result", seen, self.case)
         if max(reply["distinct"]) > 1:
-            self.outcome.note(
-                f"[case {self.case}] {max(reply['distinct'])} different results for the same values in "
-                f"{reply['calls']} calls, all within the bound"
-            )
+            told = f"{max(reply['distinct'])} different results for the same values in {reply['calls']} calls"
+            self.outcome.note(f"[case {self.case}] {told}, all within the bound")
 
     def _another_seed(self, seed: int) -> None:
         other = self._inputs(f"seed {seed}")

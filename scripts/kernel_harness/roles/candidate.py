@@ -227,8 +227,8 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
     else:
         sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
     disguise(entry)
-    seen: tuple[list, list] = ([], [])
-    found, started, firsts, farthest, reused = [], _clock(), {}, -1.0, 0
+    poison_next([], "nan", _device(entry))  # what was written to memory stays when it is given back
+    seen, found, started, firsts, farthest, reused = ([], []), [], _clock(), {}, -1.0, 0
     for call_index in itertools.count():
         which = call_index % 2
         caller, call_as = neutral.CALLERS[call_index % len(neutral.CALLERS)]
@@ -237,6 +237,7 @@ def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count
             (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
         for tensor in leaves(entry.inputs):
             torch.autograd.graph.increment_version(tensor)
+        result = None  # its memory is what the next one gets
         with _around():
             result = call_as(_file.kernel_fn, entry.inputs)
         if len(firsts) == 2 and not reused and (places(firsts[0]) ^ places(firsts[1])) & places(result):
