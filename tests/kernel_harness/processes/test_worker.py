@@ -15,7 +15,8 @@ pytestmark = pytest.mark.cpu
 
 @pytest.fixture
 def role(tmp_path, monkeypatch):
-    """Starts a worker whose role module has the given handlers."""
+    """Starts a worker whose role module has the given handlers; none outlives its test, where others count them."""
+    started = []
     scripts = os.path.join(os.path.dirname(__file__), "..", "..", "..", "scripts")
 
     def start(body: str) -> worker.Worker:
@@ -26,9 +27,12 @@ def role(tmp_path, monkeypatch):
             shutil.copy(os.path.join(scripts, "kernel_harness", name), package / name)
         (package / "roles" / "role.py").write_text(textwrap.dedent(body))
         monkeypatch.setattr(worker, "__file__", str(package / "processes" / "worker.py"))
-        return worker.Worker("role", tmp_path)
+        started.append(worker.Worker("role", tmp_path))
+        return started[-1]
 
-    return start
+    yield start
+    for child in started:
+        child.close()
 
 
 def test_pytorch_makes_its_first_exp_of_one_number(role):
