@@ -7,7 +7,7 @@ Idea      Eight tokens are the narrow side of mma.sync m16n8k16 with w as its A 
           and one prmt pairs x likewise. The products of a group begin at zero, `total += part * scale` is in float32.
 Layout    A CTA owns 16 * tiles rows of w; its eight warps take groups in turns and add up in shared memory, in a fixed
           order.
-Requires  sm_80 or newer (there it spills 48 bytes: fewer groups a turn); bfloat16; M 1 to 8, K a multiple of 128
+Requires  sm_80 or newer (on sm_80 itself it spills); bfloat16; M 1 to 8, K a multiple of 128
           (compiled in), any N; zero point 8. No backward.
 Verify    python scripts/verify_kernel.py examples/gemv_int4.py
 """

@@ -74,7 +74,8 @@ def run(judge) -> None:
     jobs = [partial(_judge_first, judge, [name], "case-order", math.inf) for name in cases]
     most = max(bytes_of, default=0)
     jobs += [partial(_judge_first, judge, names, check, most) for check, groups in further.items() for names in groups]
-    jobs += [partial(_judge_drawn, judge, [name for names in sizes["drawn"] for name in names])]
+    drawn = [name for names in sizes["drawn"] for name in names]
+    jobs += [partial(_judge_drawn, judge, drawn)] if drawn else []
     jobs += [partial(_judge_integers, judge, integers)] if integers else []
     views = judge.ask_oracle("with_views", cases=declared, limit=INPUT_BYTES)["cases"]
     jobs += [partial(_judge_layouts, judge, case, len(views) < len(declared)) for case in views[:MOST_VIEWS]]

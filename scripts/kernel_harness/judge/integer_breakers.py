@@ -29,7 +29,11 @@ class IntegerBreakers(FileChecks):
 
     def _accepts(self, bundle: Bundle) -> bool:
         """Does the reference take these inputs?"""
-        return self._moves(bundle) or not self._moves(bundle, is_taken=True)
+        try:
+            self._reference(bundle, "argument", golden=False)
+        except ContractError:
+            return False
+        return True
 
     def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
         """Integers of other signs and widths than get_inputs'."""
