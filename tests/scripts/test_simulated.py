@@ -176,7 +176,7 @@ def test_what_is_long_in_bench_cases_alone(first_kernel, tmp_path):
 
     assert right.returncode == 0, right.stdout
     assert wrong.returncode == 1, wrong.stdout
-    assert "n of BENCH_CASES, halved beside n=1048576" in wrong.stdout
+    assert re.search(r"n of BENCH_CASES, halved beside n=\d+", wrong.stdout), wrong.stdout  # how often: by the pace
 
 
 def test_a_launch_on_the_stream_of_the_first_call():
