@@ -29,7 +29,7 @@ LAYERS = {
 WITH_TORCH = {
     "comparison", "inputs", "observation", "roles",
     "outputs", "values",
-    "device_trials", "file_checks", "gradient_trials", "hostile_trials", "integer_breakers", "judgement",
+    "call_trials", "device_trials", "file_checks", "gradient_trials", "hostile_trials", "integer_breakers", "judgement",
     "nonfinite_trials", "rule_breakers", "trials", "value_trials",
     "listen_cute", "listen_triton", "stand_in",
     "burst_evidence", "profile_target",

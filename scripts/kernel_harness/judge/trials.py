@@ -12,14 +12,13 @@ from ..contract import ContractError
 from ..inputs import ties, variations
 from ..processes.worker import Worker
 from ..values import Bundle
-from .device_trials import DeviceTrials
-from .verification import CALLS, MORE_CALLS_SECONDS, REPEATS, SEEDS
+from .call_trials import CallTrials
+from .verification import REPEATS, SEEDS
 
 HOSTILE_BYTES = 2 * 2**20  # of inputs of a case after the first; a larger one meets no hostile values
 SLOW_SIMULATION = 20.0  # seconds a call: the first result is judged, repetitions are left out
 LARGE_BYTES = 2**30  # of inputs; a larger case meets each kind of trial once: every call moves them four times
 MOST_INPUTS = 6  # each of which is changed alone
-NEAR_DRAWS, NEAR_CALLS = 2, 6  # of values of which few elements change places, in turn
 WARPED = "differ from get_inputs' by 5 to 35 % (a tensor of one value: by up to its size, zeros by up to 1)"
 CHANGED = {  # by further variations, which are left out where they do not fit
     variations.flip: "differ from get_inputs' in the sign of one in 128",
@@ -32,7 +31,7 @@ def run_case(judge, case: str, thorough: bool = False, bench: bool = False) -> N
     CaseTrials(judge, case, thorough, bench).run()
 
 
-class CaseTrials(DeviceTrials):
+class CaseTrials(CallTrials):
     """All trials of one case. thorough: also those that are worth making once a file."""
 
     early: Sequence[tuple[values.Mapping, Path]] = ()  # inputs and results of the fresh process's first calls
@@ -128,7 +127,7 @@ class CaseTrials(DeviceTrials):
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         is_in_full = judge.full and not (simulate or large or self.bench)
         if is_in_full or (self.thorough and not (simulate or large)):
-            steps.append(lambda: self._many_calls(first))
+            steps += [lambda: self._many_calls(first), lambda: self._right_after(first)]
         steps += [lambda: self._own_inputs(first)] * (judge.full and self.thorough and not large and not judge.mutates)
         steps += [lambda: self._turned(first)] if self._takes_turns(reply["facts"], thorough) else []
         seeds = range(1, 1 if self.bench or simulate or large else self.settings.seeds or SEEDS[self.settings.level])
@@ -328,42 +327,6 @@ class CaseTrials(DeviceTrials):
                 f"{self._worst(reply, expected)}.",
                 self.case,
             )
-
-    def _many_calls(self, first: Bundle) -> None:
-        """Two sets of values in turn in the same memory, many times: caches, counters and races show here. Then two
-        that differ in few elements: what the call before left in memory that is given back is nearly right."""
-        warped = self._varied(first, variations.warp)[0]
-        self.judge.progress(f"{self.case}: {CALLS[self.settings.level]} calls")
-        self._in_turn([warped, self._other_inputs(first)[0]])
-        for _ in range(NEAR_DRAWS if self.thorough else 0):
-            near, moved = self._varied(warped, variations.swap)
-            if moved and not self.case_failed():
-                self._in_turn([warped, near], calls=NEAR_CALLS)
-
-    def _in_turn(self, bundles: list[Bundle], calls: int = 0) -> None:
-        more_seconds = MORE_CALLS_SECONDS if self.judge.full and self.thorough and not calls else 0
-        outputs, work = [self.judge.new_file("out") for _ in range(6)], list(map(self._working_copy, bundles))
-        how = {"bundle": work[0].bundle.to_json(), "other": work[1].bundle.to_json(), "slot": "c"}
-        how |= {"count": calls or CALLS[self.settings.level], "seconds": [self.settings.timeout / 20, more_seconds]}
-        reply = self.judge.ask_candidate("alternate", self.case, **how, outputs=list(map(str, outputs)))
-        if "found" not in reply:
-            if self._refused("other values", reply, decisive=not calls):
-                return
-            self._no_result("in a loop of calls", reply)
-        references = [self._reference(bundle, "varied") for bundle in bundles]
-        for found, output in zip(reply["found"], outputs, strict=False):
-            label = f"call {found['call']} of {reply['calls']}{found['by']}, two sets of values in turn"
-            self._take_result(found, output, label)
-            expected = references[found["values"] % 2]
-            if self._failed_quietly(found, expected):
-                self.outcome.add("many-calls", f"{self._worst(found, expected)} ({label}).", self.case)
-                return
-        if reply["reused"]:
-            seen = f"Call {reply['reused']} returned the memory of an earlier result that was still in use."
-            self.outcome.add("earlier-result", seen, self.case)
-        if max(reply["distinct"]) > 1:
-            told = f"{max(reply['distinct'])} different results for the same values in {reply['calls']} calls"
-            self.outcome.note(f"[case {self.case}] {told}, all within the bound")
 
     def _another_seed(self, seed: int) -> None:
         other = self._inputs(f"seed {seed}")

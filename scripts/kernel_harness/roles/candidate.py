@@ -36,9 +36,8 @@ _around = neutral.hidden  # around the file's own code; the simulator where ther
 _captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (slot, result of the capture, its nodes)
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
-HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
-# Bound before the kernel file is imported, as everything that this module calls on its behalf.
-_sleep, _clock = time.sleep, time.perf_counter
+HISTORY_BYTES, HISTORY_RESULTS, WARM = 256 * 2**20, 8, 4
+_sleep, _clock = time.sleep, time.perf_counter  # bound before the kernel file is imported, as all that is called here
 
 
 def load(path: str, folder: str, alert: Callable, interpret: bool = False, simulate: dict | None = None) -> dict:
@@ -97,6 +96,7 @@ def call(
     mode: str = "",
     own: str = "",
     again: int = 0,
+    before: dict | None = None,
     then: dict | None = None,
     backward: str = "",
 ) -> dict:
@@ -108,14 +108,15 @@ def call(
     embed: the inputs are views at an offset of a larger storage, as slices and parameters of flattened modules are.
     borrow: positions of inputs that are those of slot "a", with the values that its file holds now.
     launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
-    for the call. again: so many more calls follow, whose results are dropped; then: and one on this bundle. own: a
-    case, whose get_inputs makes the tensors that are passed, here, before they are given the values. backward: the
-    gradients of the inputs take the place of the result.
+    for the call. before: WARM calls on this bundle go right before. again: so many more calls follow, whose results are
+    dropped; then: and one on this bundle. own: a case, whose get_inputs makes the tensors that are passed, here, before
+    they are given the values. backward: the gradients of the inputs take the place of the result.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
         lend(SLOTS["a"], entry, borrow)
-    following = [filled(prepare(then, "then", "", None))] if then else []
+    preceding, following = ([filled(prepare(b, "beside", "", None))] if b else [] for b in (before, then))
+    preceding *= 1 if _file.mutates else WARM
     with _around():
         mine = own_inputs.drawn(_file, own) if own else []
     on_gpu = any(t.is_cuda for t in entry.storages.values())
@@ -123,8 +124,7 @@ def call(
         torch.ones(1, device=_device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own
     state, threads = integrity.numeric_state(), integrity.thread_count()
     versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
-    arguments = list(entry.inputs)
-    facts: dict = {}
+    arguments, facts = list(entry.inputs), {}
     try:
         with on_stream(stream if on_gpu else "default") as side:
             poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
@@ -138,7 +138,8 @@ def call(
             with _around() as simulator, simulation.launching(simulator, launches, arguments, _file.mutates), turns:
                 quiet = getattr(torch, mode)() if mode else contextlib.nullcontext()
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
-                    result = _watched(arguments, trace, count_kernels and on_gpu, facts)
+                    results = [_watched(earlier, False, False, {}) for earlier in preceding]  # which are held
+                    result = [*results, _watched(arguments, trace, count_kernels and on_gpu, facts)][-1]
                     result = gradients(result, arguments, backward) if backward else result
                 facts |= seen.told(result) if seen else {}
                 for later in [arguments] * again + following:
@@ -396,5 +397,4 @@ def _save(entry: Slot, result, output: str) -> dict:
     return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
 
 
-_HANDLERS = (load, call, alternate, many_calls, recheck, drop, graph, ablate)
-HANDLERS = {function.__name__: function for function in _HANDLERS}
+HANDLERS = {f.__name__: f for f in (load, call, alternate, many_calls, recheck, drop, graph, ablate)}
