@@ -55,6 +55,7 @@ ATTEMPTS = 3
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = {
     "b3_last_answer_right_after_a_call": ("many-calls",),
+    "b3_workspace_left_by_a_refusal": ("many-calls",),
     "b1_maximum_kept_while_the_first_row_stays": ("other-values",),
     "b1_table_without_the_gradients": VALUES,
     "d2_padding_slot_is_the_last_line": VALUES,

@@ -4,6 +4,7 @@
                              sinks
     integers, masks          of integers and of booleans; structured, symbols: the rules that they keep;
                              reference_source
+    refused                  that a reference may refuse
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare
     case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file;

@@ -13,7 +13,7 @@ from functools import partial
 from .. import values
 from ..comparison.structure import finite
 from ..contract import ContractError, read_source
-from ..inputs import claims, layouts
+from ..inputs import claims, layouts, refused
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
 from .judgement import REFUSALS
@@ -81,6 +81,7 @@ def run(judge) -> None:
     jobs += [partial(_judge_layouts, judge, case, len(views) < len(declared)) for case in views[:MOST_VIEWS]]
     squares = judge.ask_oracle("with_squares", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
     jobs += [partial(_judge_mirrored, judge, case) for case in squares]
+    jobs += [partial(_judge_after_refusal, judge, judge.planned[0])] if judge.planned[0] in declared else []
     fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
     until = time.monotonic() + SIMULATED_SECONDS
@@ -160,6 +161,11 @@ def _judge_layouts(judge, name: str, shows_plain: bool, other: Worker) -> None:
 
 def _judge_mirrored(judge, name: str, other: Worker) -> None:
     _DerivedTrial(judge, name, thorough=False).judge_mirrored(other)
+
+
+def _judge_after_refusal(judge, name: str, other: Worker) -> None:
+    if not judge.settings.simulate:
+        _DerivedTrial(judge, name, thorough=False).judge_after_refusal(other)
 
 
 def _judge_offsets(judge, name: str, other: Worker) -> None:
@@ -303,6 +309,22 @@ class _DerivedTrial(CaseTrials):
                 reply = self._ask_other(other, self._working_copy(self.base["bundle"]).bundle, "b", poison="nan")
                 if reply and not self._wrong(reply):
                     self._judge_layout(other, what, self._laid_out(shared, first), is_shown=False)
+        self.judge.remove_files()
+
+    def judge_after_refusal(self, other: Worker) -> None:
+        """A call that is right after one that raised, which may have left its workspace as it was halfway. Where the
+        reference raises, too, for a last number that it does not take; not on a GPU, which a kernel need not spare."""
+        first = self._begin()
+        for kinds, change in refused.CHANGES if first is not None and not self.on_gpu else ():
+            new, moved = self._varied(first, change, kinds=kinds)
+            if not moved or self._accepts(new):
+                continue
+            if self._ask_other(other, self._working_copy(new).bundle, "b", poison="nan") is None:
+                reply = self._ask_other(other, self._working_copy(first).bundle, "b", poison="nan")
+                if reply and (seen := self._wrong(reply)):
+                    seen = f"After a call that it refused the result is wrong: {seen}."
+                    self.outcome.add("many-calls", seen, self.case)
+                    break
         self.judge.remove_files()
 
     def judge_offsets(self, other: Worker) -> None:
