@@ -7,7 +7,7 @@ from kernel_harness.inputs import refused
 pytestmark = pytest.mark.cpu
 
 
-@pytest.mark.parametrize("change, x, last", [
+@pytest.mark.parametrize(("change", "x", "last"), [
     (refused.last_negative, torch.tensor([[3, 1], [0, 2]]), -1),
     (refused.last_beyond, torch.tensor([3, 1, 0], dtype=torch.int32), 76),
     (refused.last_beyond, torch.tensor([-5, -1]), 64),
