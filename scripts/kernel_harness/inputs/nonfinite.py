@@ -138,6 +138,25 @@ def blank_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     return rows.view(x.shape)
 
 
+def forbidden(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the elements become minus infinity; each row keeps a number."""
+    if not _has_infinity(x) or x.dim() == 0 or x.shape[-1] < 2 or x.numel() < FEWEST or is_sorted(x):
+        return None
+    hit = torch.rand(x.shape, generator=generator, device=x.device) < 0.5
+    hit.scatter_(-1, torch.rand(x.shape, generator=generator, device=x.device).argmax(-1, keepdim=True), False)
+    return torch.where(hit, -math.inf, x)
+
+
+def forbidden_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One row in eight, the first among them, is minus infinity throughout."""
+    if not _has_infinity(x) or x.dim() < 2 or x.numel() < FEWEST or is_sorted(x):
+        return None
+    rows = x.reshape(-1, x.shape[-1]).clone()
+    rows[places(rows[:, 0], generator, BLANK)] = -math.inf
+    rows[0] = -math.inf
+    return rows.view(x.shape)
+
+
 def led_by_marks(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """All but the last eighth of each row is the NaN or infinity that get_inputs puts at places, as left padding is: a
     running maximum meets no number for long. A row without a number in that eighth stays."""

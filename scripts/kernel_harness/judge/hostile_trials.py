@@ -110,6 +110,7 @@ class HostileTrials(GradientTrials):
         self._marked(first, nonfinite.blank_rows, marks)
         marks = "rows of which all but the last eighth is the NaN or infinity that get_inputs puts at places"
         self._marked(first, nonfinite.led_by_marks, marks)
+        self._claimed(first)
         self._beside(first, enlarged.first_rows, f"the first rows of input {{}} {enlarged.TIMES} times as large")
         self._beside(first, nonfinite.row(-1), "NaN in the last row of input {}", nonfinite.row(0))
         self.conditioned = False

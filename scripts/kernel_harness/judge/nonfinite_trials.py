@@ -8,8 +8,8 @@ import torch
 
 from .. import values
 from ..comparison.structure import finite, floats, tensors
-from ..contract import ContractError
-from ..inputs import nonfinite
+from ..contract import ContractError, read_source
+from ..inputs import claims, nonfinite
 from ..values import Bundle
 from . import answers
 from .rule_breakers import RuleBreakers
@@ -106,8 +106,18 @@ class NonfiniteTrials(RuleBreakers):
             seen = "Where inputs are infinite the reference is finite by a rule of its own, and the result is wrong"
             self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
 
-    def _marked(self, first: Bundle, change, label: str) -> None:
-        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else."""
+    def _claimed(self, first: Bundle) -> None:
+        """Minus infinity, where docstrings say that inputs may hold it. Of a row without a number the reference must
+        make one."""
+        if claims.takes_minus_infinity(read_source(self.settings.kernel)[1]):
+            said = "-inf, which the docstring says inputs may hold,"
+            self._marked(first, nonfinite.forbidden, f"{said} at half of all places")
+            of_rows = lambda expected, base: finite(expected)
+            self._marked(first, nonfinite.forbidden_rows, f"{said} throughout some rows", is_taken=of_rows)
+
+    def _marked(self, first: Bundle, change, label: str, is_taken=answers.are_mostly_finite) -> None:
+        """Where get_inputs puts a few infinities or NaN, many: a window, a lane or a row that holds nothing else.
+        is_taken: of the reference's results and those on get_inputs' own values."""
         new, moved = self._varied(first, change)
         if not moved or self.case_failed():
             return
@@ -115,7 +125,7 @@ class NonfiniteTrials(RuleBreakers):
             expected = self._reference(new, "marks", roundings=True)
         except ContractError:
             return
-        if not answers.are_mostly_finite(expected, self.base):
+        if not is_taken(expected, self.base):
             return
         reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
         if not self._refused(label, reply, decisive=False) and self._failed_quietly(reply, expected):

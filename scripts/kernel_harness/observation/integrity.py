@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import math
 import os
+import random
 import signal
 import sys
 import threading
@@ -43,6 +44,7 @@ WATCHED_VARIABLES = (
 
 ROUNDING_PROBES = (1.0, 1.0e-16, 1.2e-16)  # half a unit in the last place of 1.0 lies between the last two
 RECURSION_LIMIT = sys.getrecursionlimit()
+_last_states: dict = {}  # of generators of random numbers, by name
 
 
 class Snapshot:
@@ -305,6 +307,27 @@ def _flushes_denormals() -> bool:
     import torch
 
     return bool((torch.tensor([1e-42]) * 1.0 == 0).item())
+
+
+def seeded_anew() -> list[str]:
+    """The generators of random numbers, beside PyTorch's, that are in the state in which this function last found them.
+    It leaves them in another one each time: whatever ran since has seeded them."""
+    found = []
+    for name, (state, stir) in _generators().items():
+        now = state()
+        if _last_states.get(name) == now:
+            found.append(f"{name}: seeded anew, so that whoever draws from it next gets the same numbers again")
+        _last_states[name] = now
+        stir()
+    return found
+
+
+def _generators() -> dict:
+    """(state, seed from the system's entropy) by name."""
+    found = {"Python's random": (random.getstate, random.seed)}
+    if numpy := sys.modules.get("numpy.random"):
+        found["numpy.random"] = (lambda: numpy.get_state()[1].tobytes(), numpy.seed)
+    return found
 
 
 def changed(before: dict, after: dict) -> list[str]:

@@ -175,7 +175,7 @@ def call(
         "new_threads": max(0, threads_now - threads),
         "python_threads": python_threads,
         "busy_threads": busy,
-        "state": integrity.changed(state, integrity.numeric_state()),
+        "state": integrity.changed(state, integrity.numeric_state()) + integrity.seeded_anew(),
         "versions_raised": [
             i for i, (t, v) in enumerate(zip(entry.inputs, versions, strict=True)) if v is not None and t._version != v
         ],

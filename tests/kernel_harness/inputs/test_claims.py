@@ -25,3 +25,14 @@ def test_a_docstring_claims_any_size(said, expected):
 ])  # fmt: skip
 def test_a_docstring_leaves_a_choice_of_dtypes(said, expected):
     assert claims.dtypes(ast.parse(f'"""{said}"""')) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("Tokens that a grammar forbids are -inf, which may be some, most or all of a row.", True),
+    ("x (M, N), contiguous; entries may be -inf (a mask).", True), ("scores may hold minus infinity", True),
+    ("x may not hold -inf", False), ("lse may be -inf where a row sees nothing", False),
+    ("Returns the maxima, which may be -inf.", False), ("x may be empty. The mask is -inf inside.", False),
+    ("x - infimum, which may be zero", False), ("", False),
+])  # fmt: skip
+def test_a_docstring_says_that_inputs_may_be_minus_infinity(said, expected):
+    assert claims.takes_minus_infinity(ast.parse(f'"""{said}"""')) == expected

@@ -2,12 +2,14 @@
 
 import functools
 import os
+import random
 import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
 
+import numpy
 import pytest
 import torch
 from kernel_harness.observation import audit, integrity
@@ -79,6 +81,24 @@ def test_numeric_state_shows_a_setting_left_behind(enter, leave, name):
 
     assert {key for key in before if before[key] != after[key]} >= {name}
     assert integrity.numeric_state() == before
+
+
+@pytest.mark.parametrize(("between", "seeded"), [
+    (lambda: None, False),
+    (random.random, False),
+    (lambda: random.seed(5), True),
+    (lambda: (random.seed(5), random.random()), True),
+    (lambda: random.Random(5).random(), False),
+    (lambda: numpy.random.seed(5), True),
+    (lambda: numpy.random.default_rng(5).random(), False),
+])  # fmt: skip
+def test_a_generator_that_each_call_seeds_anew(between, seeded):
+    integrity.seeded_anew()
+    between()
+    integrity.seeded_anew()
+    between()
+
+    assert bool(integrity.seeded_anew()) is seeded
 
 
 def test_process_state_shows_hooks():
