@@ -15,6 +15,7 @@ DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/
 DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/")
 NATIVE_IGNORED = ("torch", "numpy", "_")
 MOST_LOOKED_AT, MOST_SUMMED = 64, 1 << 22  # calls of the author's functions; elements
+MOST_NUMBERS, FEWEST_NUMBERS = 1 << 16, 8  # in lists that such a function is handed
 _NAMING = {*dis.hasname, *dis.haslocal, *dis.hasconst, *dis.hasfree}
 _OPERATORS = ("BINARY_", "COMPARE_")
 _SUMS = (lambda t: t.sum(), lambda t: t.abs().sum(), lambda t: t.abs().square().sum())
@@ -25,7 +26,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
     """Call ``function(*arguments)``; returns (result, facts).
 
     facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself, ``given`` those
-    of them that were handed no tensor but (copies of) the arguments: they made it all; ``native`` the extension modules
+    of them that were handed nothing but (copies of) the arguments: they made it all; ``native`` the extension modules
     outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels that PyTorch
     launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
     ``returns``, ``compiled`` of each function that was called and is in no file: what was compiled from a string.
@@ -33,7 +34,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
     file = str(path)
     torch_folder = str(Path(sys.modules["torch"].__file__).parent) + os.sep if "torch" in sys.modules else "\0"
     returned: list[tuple[CodeType, object, bool]] = []
-    inputs = _tensors_in(arguments)
+    inputs, known = _tensors_in(arguments), {0, 1, -1, *_numbers_in(arguments)}
     given: dict[object, bool] = {}  # frame -> was it handed nothing but inputs?
     compiled: set[CodeType] = set()
     native: set[str] = set()
@@ -45,10 +46,12 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         elif event == "call":
             name = frame.f_code.co_filename
             if name == file and len(returned) < MOST_LOOKED_AT:
-                handed = _tensors_in(frame.f_locals.values())
+                handed, numbers = _tensors_in(frame.f_locals.values()), _numbers_in(frame.f_locals.values())
                 telling = [t for t in handed if t.numel()]
-                is_told = bool(telling) or not handed
-                given[frame] = is_told and all(any(_has_values_of(t, one) for one in inputs) for t in telling)
+                is_told = bool(telling) if handed else known.issuperset(numbers)
+                is_told = is_told and all(any(_has_values_of(t, one) for one in inputs) for t in telling)
+                is_told = is_told and sum(t.numel() for t in telling or inputs) >= FEWEST_NUMBERS  # else it is chance
+                given[frame] = is_told and not _are_computed(numbers, inputs)
             if name != file and not _is_in_a_file(name):
                 compiled.add(frame.f_code)
             if not dsl and any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
@@ -88,6 +91,26 @@ def _tensors_in(values: Iterable) -> list:
         elif isinstance(value, (list, tuple, dict)):
             left.extend(value.values() if isinstance(value, dict) else value)
     return found
+
+
+def _numbers_in(values: Iterable) -> list:
+    """Those in (nested) lists, tuples and dicts, and the values themselves."""
+    found, left = [], list(values)
+    while left and len(found) < MOST_NUMBERS:
+        value = left.pop()
+        if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+            found.append(value)
+        elif isinstance(value, (list, tuple, dict)):
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return found
+
+
+def _are_computed(numbers: list, inputs: list) -> bool:
+    """Do so many numbers, not all alike, say something beside inputs? Those of an input, in any order, do not."""
+    if len(numbers) < FEWEST_NUMBERS or len(set(numbers)) < 2:
+        return False
+    made = sys.modules["torch"].tensor(numbers)
+    return not any(_has_values_of(made, one) for one in inputs)
 
 
 def _has_values_of(tensor, other) -> bool:
