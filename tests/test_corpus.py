@@ -54,7 +54,14 @@ ATTEMPTS = 3
 # Trials overlap on purpose. What an entry gets past when these checks, and no others, are switched off:
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = {
+    "a7_seeds_the_caller_s_random": ("state",),
     "b3_last_answer_right_after_a_call": ("many-calls",),
+    "b7_plan_of_even_groups": ("other-values",),
+    "c3_list_of_the_caller_changed": ("input-mutation",),
+    "c8_sums_of_nothing_in_float": ("empty-sizes",),
+    "d2_indices_from_the_end": ("other-values",),
+    "d7_quotient_in_float": ("other-values",),
+    "d12_rows_of_forbidden_tokens": ("other-values",),
     "b3_workspace_left_by_a_refusal": ("many-calls",),
     "b1_maximum_kept_while_the_first_row_stays": ("other-values",),
     "b1_table_without_the_gradients": VALUES,

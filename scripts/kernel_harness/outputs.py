@@ -46,6 +46,19 @@ def foreign_container(value) -> str | None:
     return None
 
 
+def contents(inputs: list) -> list[str]:
+    """What each input holds: a list or a dict as text, of a tensor the number of writes to it that PyTorch counted."""
+    return [repr(_written(value)) for value in inputs]
+
+
+def _written(value):
+    if isinstance(value, torch.Tensor):
+        return value._version
+    if isinstance(value, dict):
+        return {key: _written(one) for key, one in value.items()}
+    return [_written(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
 def aliases(result, inputs: list, mutates: frozenset[int]) -> list[str]:
     """Which results share memory with an input that is not in ``mutates``, with each other, or within themselves."""
     texts = []

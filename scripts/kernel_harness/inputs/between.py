@@ -91,6 +91,14 @@ def unlike(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tupl
     return _swapped(cases, orders)[:1] + [row for row in _crossed(cases, tied) if not keeps(orders, row[1])]
 
 
+def nothing(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
+    """The same of none of a size, where no case has that, beside the sizes of the first case."""
+    tied, orders = tied_places(cases), orders_among(cases, timed)
+    chosen = [places for sizes, places in tied.items() if min(sizes) > 0]
+    rows = [(named(places, 0), with_size(cases[0], places, 0), cases[0]) for places in chosen]
+    return [row for row in rows if keeps(orders, row[1])]
+
+
 def doubled(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:
     """The same of twice the largest of each size: whoever shows several is taken at their word that it is a size."""
     tied, orders = tied_places(cases), orders_among(cases, timed)

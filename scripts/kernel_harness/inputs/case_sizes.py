@@ -15,7 +15,7 @@ from .. import values
 from ..contract import KernelFile, read_source
 from ..outputs import leaves
 from . import claims, layouts, shrinking
-from .between import between, doubled, drawn, far, long, uneven, unlike
+from .between import between, doubled, drawn, far, long, nothing, uneven, unlike
 from .case_numbers import volume
 from .paths import constants
 from .unset import unset
@@ -89,14 +89,15 @@ def add_between(
 ) -> dict:
     """Add cases of sizes between those of the file's cases (between.py), of at most ``limit`` bytes, but those of the
     names ``without``: their names, in groups of the same size beside different others; of sizes that lack what theirs
-    have in common under "unlike", of twice the largest under "doubled", drawn together under "drawn", of
-    BENCH_CASES beside small ones under "long", of at most ``long_limit`` bytes, and far above all under "far", of
-    ``far_limit``. Raises DeviceLost."""
+    have in common under "unlike", of twice the largest under "doubled", drawn together under "drawn", of zero under
+    "nothing", of BENCH_CASES beside small ones under "long", of at most ``long_limit`` bytes, and far above all under
+    "far", of ``far_limit``. Raises DeviceLost."""
     given = [{**default_sizes(file), **case} for case in file.cases.values()]
     timed = [{**default_sizes(file), **case} for case in file.bench_cases.values()]
     groups = between(given, constants(read_source(file.path)[1]), timed)
     found = {"uneven": uneven(given, timed), "unlike": unlike(given, timed), "groups": groups}
     found |= {"doubled": doubled(given, timed), "drawn": drawn(given, timed), "long": long(given, timed)}
+    found |= {"nothing": nothing(given, timed)}
     limits = dict.fromkeys(found, limit) | {"long": long_limit}
     added = {
         kind: _added(file, given, rows, limits[kind], without, DRAWN_SECONDS if kind == "drawn" else math.inf)

@@ -94,6 +94,13 @@ def throughout(value: int):
     return change
 
 
+def from_the_end(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the indices become negative ones that are as far from the end as they were from the start."""
+    if x.dtype not in WIDE or not x.numel() or int(x.min()) < 0:
+        return None
+    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.5, ~x, x)
+
+
 def put(value: int):
     """A change that gives a quarter of the elements one value."""
 

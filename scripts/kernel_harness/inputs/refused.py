@@ -17,7 +17,9 @@ def last_negative(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor |
 
 def last_beyond(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """The last of the integers becomes one above all others, but none for which a count would ask for all memory."""
-    return _with_last(x, 4 * max(int(x.max()), 0) + 64) if x.dtype in INDICES and x.numel() else None
+    if x.dtype not in INDICES or not x.numel():
+        return None
+    return _with_last(x, min(4 * max(int(x.max()), 0) + 64, torch.iinfo(x.dtype).max))
 
 
 def last_nan(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:

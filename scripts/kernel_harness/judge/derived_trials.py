@@ -21,7 +21,8 @@ from .trials import CaseTrials
 from .verification import FEW_BYTES, THOROUGH_BYTES
 
 LAST_CASES = 2
-MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS = 14, 5, 5, 8
+MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS, MOST_EMPTY = 14, 5, 5, 8, 4
+MAY_BE_REFUSED = ("uneven-sizes", "unlike-sizes", "empty-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
 FURTHER_DRAWS = 3  # at twice the largest size: an index beyond 16 bits is in a row of 80,000 one of five times
 MOST_CASES = 6  # that get other integers
 LONG_BYTES, LONG_SECONDS = 5 * 2**20, 15.0
@@ -65,6 +66,7 @@ def run(judge) -> None:
         "unset-keyword": keywords,
         "uneven-sizes": sizes["uneven"][:MOST_UNLIKE],
         "unlike-sizes": sizes["unlike"][:MOST_UNLIKE],
+        "empty-sizes": sizes["nothing"][:MOST_EMPTY],
     }
     others = [case for case in declared if case != judge.planned[0]]  # that one meets every trial
     largest = [names[0] for names in (*further["sizes-timed"], *further["sizes-beyond"])]  # where sums are longest
@@ -218,8 +220,7 @@ class _DerivedTrial(CaseTrials):
             if reply is None and check == "sizes-far" and self.error.startswith(REFUSALS):
                 return False  # it may take a smaller one
             if reply is None:
-                is_beyond = check in ("uneven-sizes", "unlike-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
-                if not is_beyond or not ("memory" in self.error or self.error.startswith(REFUSALS)):
+                if check not in MAY_BE_REFUSED or not ("memory" in self.error or self.error.startswith(REFUSALS)):
                     self._fail(check, self.error[:160], "memory" not in self.error)
                 break
             if seen := self._wrong(reply):
@@ -261,14 +262,13 @@ class _DerivedTrial(CaseTrials):
         return bool(reply["facts"]["simulated"] and reply["facts"]["simulated"]["findings"])
 
     def _tell(self, check: str, seen: str) -> None:
-        is_advice = check == "unlike-sizes" or (check == "uneven-sizes" and not self._takes_any_size())
+        tree = read_source(self.settings.kernel)[1]
+        claimed = {"uneven-sizes": claims.takes_any_size, "empty-sizes": claims.takes_nothing}
+        is_advice = check == "unlike-sizes" or (check in claimed and not claimed[check](tree))
         if is_advice and not self.judge.paranoid:
             self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
         else:
             self.outcome.add(check, seen, self.case)
-
-    def _takes_any_size(self) -> bool:
-        return claims.takes_any_size(read_source(self.settings.kernel)[1])
 
     def _fail(self, check: str, seen: str, is_its_own: bool) -> None:
         """No result. is_its_own: for no lack of memory or time."""
@@ -360,6 +360,7 @@ class _DerivedTrial(CaseTrials):
         first = self._begin()
         if first is None:
             return
+        self._ask_other(other, self._working_copy(first).bundle, "b", poison="nan")  # what is planned by values stays
         for breaker in (*self._rule_keepers(first), *self._other_widths(first)):
             if not breaker.decides:
                 continue

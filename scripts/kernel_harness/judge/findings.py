@@ -153,6 +153,11 @@ EXPLANATIONS = {
         "Sizes that lack an order that those of all cases have give a wrong result: {seen} If the kernel does not take "
         "them, it must raise ValueError.",
     ),
+    "empty-sizes": (
+        WRONG,
+        "With none of a size, which the file says it takes, the result is wrong: {seen} What is empty has a shape, a "
+        "dtype and a device, too, and a sum over nothing is zero.",
+    ),
     "unset-keyword": (
         WRONG,
         "With a keyword of get_inputs that no case sets the result is wrong: {seen} If the kernel does not take what "

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from .. import values
 from ..comparison import structure
 from ..comparison.structure import same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import integers, masks, reference_source, structured, thresholds
+from ..inputs import claims, integers, masks, reference_source, structured, thresholds
 from ..values import Bundle
 from .file_checks import FileChecks
 from .rule_breaker import RuleBreaker
 
 MOST_THRESHOLDS = 8
+MOST_DIVISORS = 2
 
 
 class IntegerBreakers(FileChecks):
@@ -53,7 +56,23 @@ class IntegerBreakers(FileChecks):
                 fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
                 codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
                 found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
-        return found + self._opposite_bits(first) + self._stretched(first)
+        return found + self._undivided(first) + self._opposite_bits(first) + self._stretched(first)
+
+    def _undivided(self, first: Bundle) -> list[RuleBreaker]:
+        """Integers that fill their type beside a 1: divided by a number like get_inputs' they have few bits left."""
+        items, found = first.tree["items"], []
+        numbers = [i for i, node in enumerate(items) if node["kind"] == "int" and type(node["value"]) is int]
+        for index in [i for i in numbers if items[i]["value"] > 1][:MOST_DIVISORS]:
+            ones = [{**node, "value": 1} if i == index else node for i, node in enumerate(items)]
+            by_one = replace(first, tree={**first.tree, "items": ones})
+            new, moved = self._varied(by_one, integers.whole_width, kinds="index")
+            if moved and self._moves(new):
+                what = f"integers that fill their type and 1 in place of {items[index]['value']} for input {index}"
+                # Where any values are promised, and integers come of them, no rounding and no range is an excuse.
+                is_exact = claims.takes_any_value(read_source(self.settings.kernel)[1]) and not structure.floats(
+                    self.base["native"])
+                found.append(RuleBreaker("other-values", what, new, decides=True, slip=not is_exact))
+        return found
 
     def _opposite_bits(self, first: Bundle) -> list[RuleBreaker]:
         """Words of bits against others of which each bit differs: a field that counts them is as full as it gets."""
@@ -109,6 +128,11 @@ class IntegerBreakers(FileChecks):
             new, moved = self._varied(first, structured.further, {index}, "index")
             if moved and self._moves(new):
                 what = f"numbers four times as far for input {index}, integers with which the reference only computes,"
+                found.append(RuleBreaker("other-values", what, new, decides=True))
+        for index in range(len(first.tree["items"])) if claims.counts_from_the_end(tree) else ():
+            new, moved = self._varied(first, integers.from_the_end, {index}, "index")
+            if moved and self._moves(new):
+                what = f"negative indices, which the docstring takes, at half of the places of input {index}"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
         return found + self._thresholds(first, tree)
 

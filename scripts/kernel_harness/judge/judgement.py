@@ -264,9 +264,10 @@ class CaseJudge:
                     "input-mutation", f"kernel_fn changed {changed} bytes of input {owner} ({label}).", self.case
                 )
         # A step below a rounding changes nothing, in the reference as well: what is declared may be written.
-        for index in set(facts.get("versions_raised", ())) - may_change - set(self.judge.mutates):
-            seen = f"kernel_fn wrote to input {index} in place and put back what was there ({label})."
-            self.outcome.add("input-mutation", seen, self.case)
+        for index in set(facts.get("written", ())) - may_change - set(self.judge.mutates):
+            is_tensor = source.tree["items"][index]["kind"] == "tensor"
+            how = "wrote to {} in place and put back what was there" if is_tensor else "changed {}, a list or dict"
+            self.outcome.add("input-mutation", f"kernel_fn {how.format(f'input {index}')} ({label}).", self.case)
         self._check_guards(label, source, work)
 
     def _check_guards(self, label: str, source: Bundle, work: values.Mapping) -> None:

@@ -7,6 +7,9 @@ import ctypes
 
 import torch
 
+from .. import values
+from ..outputs import leaves
+
 M_PERTURB, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -6, -3, -1  # mallopt(3), glibc
 PATTERNS = {"nan": 0xFF, "large": 0x7B}  # all-ones is NaN in every float format; 0x7B7B... is large and finite
 
@@ -34,3 +37,13 @@ def _poison_malloc(kind: str) -> None:
         mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
         # glibc fills new memory with the complement of this byte; zero switches that off (for NaN, freed blocks do).
         mallopt(M_PERTURB, 0 if kind == "nan" else PATTERNS[kind] ^ 0xFF)
+
+
+def poison_results(inputs: list, result, byte: int) -> None:
+    """Overwrite the memory of the results, but not that of inputs, which a kernel may change or return views of."""
+    held = {t.untyped_storage().data_ptr() for t in leaves(inputs)}
+    for tensor in leaves(result):
+        if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
+            start, stop = values.extent(tensor)
+            values.storage_bytes(tensor, start, stop - start).fill_(byte)
+    torch.cuda.synchronize()

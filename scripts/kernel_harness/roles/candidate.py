@@ -20,12 +20,12 @@ from .. import simulation, values
 from ..contract import ContractError, KernelFile, load_kernel
 from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
 from ..observation.fingerprint import Pending, fingerprint
-from ..observation.poison import PATTERNS, poison_next
+from ..observation.poison import PATTERNS, poison_next, poison_results
 from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, filled, lend, on_stream, prepare, read_back
 from ..observation.surroundings import Surroundings
 from ..observation.tracing import trace_call
 from ..observation.witness import Witness
-from ..outputs import aliases, distance, gradients, leaves, places, result_problem, settled
+from ..outputs import aliases, contents, distance, gradients, leaves, places, result_problem, settled
 from ..processes import neutral
 
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
@@ -123,7 +123,7 @@ def call(
     if backward:
         torch.ones(1, device=_device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own
     state, threads = integrity.numeric_state(), integrity.thread_count()
-    versions = [t._version if isinstance(t, torch.Tensor) else None for t in entry.inputs]
+    before_call = contents(entry.inputs)
     arguments, facts = list(entry.inputs), {}
     try:
         with on_stream(stream if on_gpu else "default") as side:
@@ -176,9 +176,7 @@ def call(
         "python_threads": python_threads,
         "busy_threads": busy,
         "state": integrity.changed(state, integrity.numeric_state()) + integrity.seeded_anew(),
-        "versions_raised": [
-            i for i, (t, v) in enumerate(zip(entry.inputs, versions, strict=True)) if v is not None and t._version != v
-        ],
+        "written": [i for i, now in enumerate(contents(entry.inputs)) if now != before_call[i]],
         "replaced": _snapshot.replaced_functions(),
         "changed_files": _snapshot.changed_files(),
         "process": _snapshot.changed_process(),
@@ -335,7 +333,7 @@ def graph(
         entry.source = values.Mapping(values.Bundle.from_json(fresh))
         try:
             fill_device(entry)
-            _poison_results(entry, result, PATTERNS[poison])
+            poison_results(entry.inputs, result, PATTERNS[poison])
             captured.replay()
             torch.cuda.synchronize()
         except BaseException as error:
@@ -359,16 +357,6 @@ def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
     except BaseException as error:
         return failures.answer(error, _file.path)
     return {"bundle": _save(entry, result, output), "facts": {}}
-
-
-def _poison_results(entry: Slot, result, byte: int) -> None:
-    """Overwrite the memory of the results, but not that of inputs, which a kernel may change or return views of."""
-    held = {t.untyped_storage().data_ptr() for t in leaves(entry.inputs)}
-    for tensor in leaves(result):
-        if tensor.untyped_storage().data_ptr() not in held and tensor.numel():
-            start, stop = values.extent(tensor)
-            values.storage_bytes(tensor, start, stop - start).fill_(byte)
-    torch.cuda.synchronize()
 
 
 def _device(entry: Slot) -> str:

@@ -1,7 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
-from kernel_harness.inputs.between import between, doubled, drawn, far, long, uneven, unlike
+from kernel_harness.inputs.between import between, doubled, drawn, far, long, nothing, uneven, unlike
 from kernel_harness.inputs.case_numbers import volume
 
 pytestmark = pytest.mark.cpu
@@ -282,3 +282,16 @@ def test_far_sizes_lie_far_above_all_beside_the_smallest():
     assert far([{"n": 8}]) == far([{"n": -8}, {"n": 9}]) == []
     assert [row[1]["n"] for row in far([{"n": 8}, {"n": 20}])[0]] == [2052, 16388, 131076, 1048580]
     assert [row[1]["n"] for row in far([{"n": 8}, {"n": 64}])[0]] == [2048, 16384, 131072, 1048576]
+
+
+def test_none_of_a_size_beside_the_others_of_the_first_case():
+    cases = {"rows": 7, "columns": 40}, {"rows": 30, "columns": 9}
+
+    assert [keywords for _, keywords, _ in nothing(cases)] == [{"rows": 0, "columns": 40}, {"rows": 7, "columns": 0}]
+    assert nothing([*cases, {"rows": 0, "columns": 9}])[0][1] == {"rows": 7, "columns": 0}
+
+
+def test_no_capacity_is_nothing_beside_a_length():
+    cases = {"capacity": 40, "length": 33}, {"capacity": 77, "length": 33}, {"capacity": 55, "length": 20}
+
+    assert [what for what, _, _ in nothing(cases)] == ["length=0"]

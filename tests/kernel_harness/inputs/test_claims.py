@@ -36,3 +36,29 @@ def test_a_docstring_leaves_a_choice_of_dtypes(said, expected):
 ])  # fmt: skip
 def test_a_docstring_says_that_inputs_may_be_minus_infinity(said, expected):
     assert claims.takes_minus_infinity(ast.parse(f'"""{said}"""')) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("M and N are any numbers, zero included: no rows give no sums", True), ("Lengths may be zero.", True),
+    ("x (M, N), N may also be 0", True), ("N may not be zero", False), ("M must not be below 1", False),
+    ("raises ValueError; N can be 0", True), ("ValueError where rows can be empty", False), ("", False),
+])  # fmt: skip
+def test_a_docstring_says_that_a_size_may_be_zero(said, expected):
+    assert claims.takes_nothing(ast.parse(f'"""{said}"""')) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("each from -V to V - 1, where\nnegative ones count from the end as they do in PyTorch; rows may come twice", True),
+    ("Negative indices wrap from the end.", True), ("negative ones are not counted from the end", False),
+    ("ids below zero are skipped, as are those from the end", False), ("", False),
+])  # fmt: skip
+def test_a_docstring_counts_from_the_end(said, expected):
+    assert claims.counts_from_the_end(ast.parse(f'''"""{said}"""''')) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("x: int32, contiguous, any shape and any values; d from 1 on", True), ("any integers", True),
+    ("x may not have any values above 9", False), ("x of any shape", False),
+])  # fmt: skip
+def test_a_docstring_takes_any_values(said, expected):
+    assert claims.takes_any_value(ast.parse(f'"""{said}"""')) == expected

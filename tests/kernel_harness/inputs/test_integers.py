@@ -341,3 +341,13 @@ def test_neighbours_differ_by_a_byte_where_some_are_as_far_apart():
     assert integers.same_low_bits(8)(torch.tensor([-1, 500, 3]), TORCH) is None, "a negative mark"
     assert integers.same_low_bits(8)(torch.tensor([500, 900, 244, 0]), TORCH) is None, "one would come twice"
     assert integers.same_low_bits(0)(torch.tensor([-0, 0, 0, 2, 1]), TORCH) is None, "parents"
+
+
+def test_half_of_the_indices_counted_from_the_end():
+    x = torch.randint(0, 50, (1000,), generator=TORCH)
+
+    new = integers.from_the_end(x, TORCH)
+
+    assert 300 < int((new < 0).sum()) < 700
+    assert torch.equal(torch.arange(50)[new], torch.where(new < 0, 49 - x, x))
+    assert integers.from_the_end(x - 1, TORCH) is None

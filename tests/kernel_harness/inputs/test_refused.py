@@ -11,6 +11,7 @@ pytestmark = pytest.mark.cpu
     (refused.last_negative, torch.tensor([[3, 1], [0, 2]]), -1),
     (refused.last_beyond, torch.tensor([3, 1, 0], dtype=torch.int32), 76),
     (refused.last_beyond, torch.tensor([-5, -1]), 64),
+    (refused.last_beyond, torch.tensor([1 << 62, 5]), 2**63 - 1),
     (refused.last_nan, torch.ones(2, 3).mT, float("nan")),
 ])  # fmt: skip
 def test_the_last_element_alone(change, x, last):
