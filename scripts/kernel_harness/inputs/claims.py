@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 DTYPES = {"float32": "float32", "fp32": "float32", "float16": "float16", "fp16": "float16", "bfloat16": "bfloat16",
           "bf16": "bfloat16"}  # fmt: skip
@@ -19,6 +20,15 @@ NOTHING = re.compile(
 FROM_THE_END = re.compile(
     r"\bnegative (\w+ )?(count|index|wrap|are counted)\w*\b[^.;]*\bfrom the (end|back)\b", re.IGNORECASE)
 ANY_VALUE = re.compile(r"\bany (int\d*|integers?|values?)\b", re.IGNORECASE)
+TAKES_NAN = re.compile(
+    rf"{MAY}[^.;]*\bNaNs?\b|\bNaNs?\b[^.;]*(\b(propagates?|passes through|stays?|comes? (back|out|through))\b|{MAY})")
+ANY_STRIDES = re.compile(r"\b(any|arbitrary) (strides?|layout)\b|\b(may|can) be non-?contiguous\b", re.IGNORECASE)
+ANY_ROWS = re.compile(
+    r"\b(any|arbitrary) (strides?|layout|row strides?|stride (of|between) rows)\b|\brows? at any (distance|stride)\b|"
+    r"\brows any distance apart\b|\b(may|can) be non-?contiguous\b", re.IGNORECASE)
+ANY_ADDRESS = re.compile(
+    r"\b(any|arbitrary) (alignment|address|addresses|storage offset)\b|\b(un|mis)aligned\b", re.IGNORECASE)
+NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
 REFUSES = re.compile(r"\b(no|not|never|without|raises?|ValueError|refused|except|but)\b")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
 BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", re.IGNORECASE)
@@ -41,12 +51,58 @@ def takes_nothing(tree: ast.Module) -> bool:
 
 def takes_any_value(tree: ast.Module) -> bool:
     """Does one say so of integers, or of values?"""
-    return any(ANY_VALUE.search(text) and not REFUSES.search(text) for text in _sentences(tree))
+    return _says(tree, ANY_VALUE)
+
+
+def takes_nan(tree: ast.Module) -> bool:
+    """Does one say that inputs may hold it, or that it comes out where it went in?"""
+    return _says(tree, TAKES_NAN)
+
+
+def takes_any_strides(tree: ast.Module) -> bool:
+    """Does one say so of all dimensions?"""
+    return _says(tree, ANY_STRIDES)
+
+
+def takes_any_rows(tree: ast.Module) -> bool:
+    """Does one say that rows may lie at any distance from each other?"""
+    return _says(tree, ANY_ROWS)
+
+
+def takes_any_address(tree: ast.Module) -> bool:
+    """Does one say that tensors may begin anywhere?"""
+    return _says(tree, ANY_ADDRESS)
 
 
 def counts_from_the_end(tree: ast.Module) -> bool:
     """Does one say that negative indices do?"""
-    return any(FROM_THE_END.search(text) and not REFUSES.search(text) for text in _sentences(tree))
+    return _says(tree, FROM_THE_END)
+
+
+def parameters(tree: ast.Module) -> list[str]:
+    """Names of kernel_fn's parameters that are passed by position."""
+    found = [node.args for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "kernel_fn"]
+    return [one.arg for one in (*found[-1].posonlyargs, *found[-1].args)] if found else []
+
+
+def ranges(tree: ast.Module, names: Iterable[str]) -> dict[str, tuple[float, float]]:
+    """The first and last number that each of the parameters may be, as in "d: an integer from 1 to 2^31 - 1"."""
+    found = {}
+    for name in names:
+        said = rf"(?<![\w.]){re.escape(name)}(?: \([^)]*\))?:? (?:[^.;:]{{0,40}}? )??from {NUMBER} to {NUMBER}"
+        if match := re.search(said, " ".join(_said(tree).split())):
+            parts = match.groups()
+            found[name] = _number(*parts[:3]), _number(*parts[3:])
+    return {name: (low, high) for name, (low, high) in found.items() if low < high}
+
+
+def _number(base: str, power: str | None, is_less: str | None) -> float:
+    number = float(base) if "." in base or "e" in base else int(base)
+    return (number ** min(int(power), 64) if power else number) - (1 if is_less else 0)
+
+
+def _says(tree: ast.Module, what: re.Pattern) -> bool:
+    return any(what.search(text) and not REFUSES.search(text) for text in _sentences(tree))
 
 
 def dtypes(tree: ast.Module) -> list[str]:

@@ -58,6 +58,20 @@ def _shifted(x: torch.Tensor) -> torch.Tensor:
     return x.new_zeros(x.numel() + 1)[1:].view(x.shape).copy_(x)
 
 
+def padded(inputs: list) -> list | None:
+    """The same values where each contiguous matrix, or batch of them, is the first columns of one that is longer by a
+    vector; None where there is none, or an input is a view already."""
+    tensors = [x for x in inputs if isinstance(x, torch.Tensor) and x.numel()]
+    if not any(x.dim() > 1 for x in tensors) or not all(map(is_plain, tensors)):
+        return None
+    return [_padded(x) if isinstance(x, torch.Tensor) and x.dim() > 1 and x.numel() else x for x in inputs]
+
+
+def _padded(x: torch.Tensor) -> torch.Tensor:
+    longer = x.new_zeros(*x.shape[:-1], x.shape[-1] + ALIGNMENT // x.itemsize)
+    return longer[..., : x.shape[-1]].copy_(x)
+
+
 def mirrored(inputs: list) -> list[tuple[str, list, list]]:
     """[(what, the inputs with a copy of the transpose of one square matrix in place of another, the same with that
     transpose itself, in the memory of the first)]: equal values and strides, and one address more."""

@@ -84,7 +84,11 @@ def run(judge) -> None:
     squares = judge.ask_oracle("with_squares", cases=declared, limit=INPUT_BYTES)["cases"][:MOST_VIEWS]
     jobs += [partial(_judge_mirrored, judge, case) for case in squares]
     jobs += [partial(_judge_after_refusal, judge, judge.planned[0])] if judge.planned[0] in declared else []
-    fitting = [case for case, size in zip(declared, bytes_of, strict=True) if FEW_BYTES <= size <= INPUT_BYTES]
+    tree = read_source(judge.settings.kernel)[1]
+    if claims.takes_any_rows(tree) and judge.planned[0] in declared:
+        jobs.append(partial(_judge_rows, judge, judge.planned[0]))
+    least = 1 if claims.takes_any_address(tree) else FEW_BYTES
+    fitting = [case for case, size in zip(declared, bytes_of, strict=True) if least <= size <= INPUT_BYTES]
     jobs += [partial(_judge_offsets, judge, case) for case in fitting[:1]]  # the last one: it may end the process
     until = time.monotonic() + SIMULATED_SECONDS
     for _ in range(MOST_PROCESSES if jobs else 0):
@@ -163,6 +167,10 @@ def _judge_layouts(judge, name: str, shows_plain: bool, other: Worker) -> None:
 
 def _judge_mirrored(judge, name: str, other: Worker) -> None:
     _DerivedTrial(judge, name, thorough=False).judge_mirrored(other)
+
+
+def _judge_rows(judge, name: str, other: Worker) -> None:
+    _DerivedTrial(judge, name, thorough=False).judge_rows(other)
 
 
 def _judge_after_refusal(judge, name: str, other: Worker) -> None:
@@ -300,6 +308,15 @@ class _DerivedTrial(CaseTrials):
                 raise
         self.judge.remove_files()
 
+    def judge_rows(self, other: Worker) -> None:
+        """Inputs whose rows lie further apart, where the docstring says that any distance will do."""
+        first = self._begin()
+        new = layouts.padded(_inputs_of(first)) if first else None
+        if new is not None:
+            what = "rows further apart than they are long, as in x[:, :n] of a longer one,"
+            self._judge_layout(other, what, self._laid_out(new, first), is_shown=False)
+        self.judge.remove_files()
+
     def judge_mirrored(self, other: Worker) -> None:
         """The product of a matrix with itself: an address twice says nothing of the strides."""
         first = self._begin()
@@ -339,7 +356,7 @@ class _DerivedTrial(CaseTrials):
             seen = self._wrong(reply) if reply else "" if self.error.startswith(REFUSALS) else self.error[:160]
         except WorkerError as error:
             seen = f"its process is lost: {error}"
-        if seen and self.judge.paranoid:
+        if seen and (self.judge.paranoid or claims.takes_any_address(read_source(self.settings.kernel)[1])):
             self.outcome.add("other-layouts", f"With {OFFSET}: {seen}.", self.case)
         elif seen:
             self.outcome.note(f"[case {self.case}] with {OFFSET}: {seen}. {OFFSET_ADVICE}")

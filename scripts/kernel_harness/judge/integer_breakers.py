@@ -17,6 +17,7 @@ from .rule_breaker import RuleBreaker
 
 MOST_THRESHOLDS = 8
 MOST_DIVISORS = 2
+MOST_COUNTED = 64  # times a count of the case: more may take all memory
 
 
 class IntegerBreakers(FileChecks):
@@ -135,6 +136,25 @@ class IntegerBreakers(FileChecks):
                 what = f"negative indices, which the docstring takes, at half of the places of input {index}"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
         return found + self._thresholds(first, tree)
+
+    def _at_their_ends(self, first: Bundle) -> list[RuleBreaker]:
+        """Numbers that are the first or last of those which a docstring takes; no counts far above the case's."""
+        tree, items, found = read_source(self.settings.kernel)[1], first.tree["items"], []
+        names = claims.parameters(tree)[: len(items)]
+        for name, ends in claims.ranges(tree, names).items():
+            index = names.index(name)
+            kind, old = items[index]["kind"], items[index].get("value")
+            if kind not in ("int", "float") or isinstance(old, str):
+                continue
+            for end in (int(end) if kind == "int" else float(end) for end in ends):
+                if end == old or (kind == "int" and end > MOST_COUNTED * max(old, 1)):
+                    continue
+                changed = [*items[:index], {**items[index], "value": end}, *items[index + 1 :]]
+                new = replace(first, tree={**first.tree, "items": changed})
+                if self._accepts(new):
+                    what = f"{end} in place of {old} for input {index}, which the docstring takes,"
+                    found.append(RuleBreaker("ignored-argument", what, new, decides=True))
+        return found
 
     def _thresholds(self, first: Bundle, tree) -> list[RuleBreaker]:
         """Inputs that meet the numbers with which the reference compares them."""

@@ -107,9 +107,13 @@ class NonfiniteTrials(RuleBreakers):
             self.outcome.add("other-values", f"{seen}: {self._worst(reply, expected)}.", self.case)
 
     def _claimed(self, first: Bundle) -> None:
-        """Minus infinity, where docstrings say that inputs may hold it. Of a row without a number the reference must
-        make one."""
-        if claims.takes_minus_infinity(read_source(self.settings.kernel)[1]):
+        """NaN and minus infinity, where docstrings say that inputs may hold them. Of a row without a number the
+        reference must make one."""
+        tree = read_source(self.settings.kernel)[1]
+        if claims.takes_nan(tree):
+            said = "NaN, which the docstring says inputs may hold, at a few places"
+            self._marked(first, nonfinite.nans, said, is_taken=lambda expected, base: True)
+        if claims.takes_minus_infinity(tree):
             said = "-inf, which the docstring says inputs may hold,"
             self._marked(first, nonfinite.forbidden, f"{said} at half of all places")
             of_rows = lambda expected, base: finite(expected)

@@ -10,7 +10,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import finite, floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import alike, integers, masks, reference_source, structured, variations
+from ..inputs import alike, claims, integers, masks, reference_source, structured, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
 from .integer_breakers import IntegerBreakers
@@ -48,7 +48,7 @@ class RuleBreakers(IntegerBreakers):
                 found.append(RuleBreaker("ignored-argument", what, new, decides=True, again=True))
         found += self._other_arguments(first)
         found += self._options_never_given(first)
-        found += self._other_integers(first)
+        found += self._other_integers(first) + self._at_their_ends(first)
         found += self._other_fixed_integers(first)
         found += self._rule_keepers(first)
         found += self._other_labels(first)
@@ -295,7 +295,9 @@ class RuleBreakers(IntegerBreakers):
         if all(one is other for one, other in zip(items, turned, strict=True)):
             return []
         what = "matrices whose columns lie together in memory, the values as before,"
-        return [RuleBreaker("ignored-argument", what, self._laid_out(turned, first), advice=True, known=True)]
+        taken = claims.takes_any_strides(read_source(self.settings.kernel)[1])
+        new = self._laid_out(turned, first)
+        return [RuleBreaker("ignored-argument", what, new, decides=taken, advice=not taken, known=True)]
 
     def _laid_out(self, items: list, first: Bundle) -> Bundle:
         """Inputs of another layout, on the device of the first ones."""

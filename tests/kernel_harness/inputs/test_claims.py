@@ -62,3 +62,27 @@ def test_a_docstring_counts_from_the_end(said, expected):
 ])  # fmt: skip
 def test_a_docstring_takes_any_values(said, expected):
     assert claims.takes_any_value(ast.parse(f'"""{said}"""')) == expected
+
+
+@pytest.mark.parametrize(("claim", "said", "expected"), [
+    (claims.takes_nan, "NaN propagates, as in torch", True), (claims.takes_nan, "x may hold NaN or infinities", True),
+    (claims.takes_nan, "x without NaN", False), (claims.takes_nan, "float32 without NaN; rows may be empty", False),
+    (claims.takes_any_strides, "x: any shape, any strides", True), (claims.takes_any_strides, "any row stride", False),
+    (claims.takes_any_strides, "x must be contiguous", False),
+    (claims.takes_any_strides, "x may not be noncontiguous", False),
+    (claims.takes_any_rows, "contiguous columns, rows at any distance", True),
+    (claims.takes_any_rows, "contiguous columns, any row stride", True), (claims.takes_any_rows, "contiguous", False),
+    (claims.takes_any_address, "any alignment", True), (claims.takes_any_address, "unaligned views as well", True),
+    (claims.takes_any_address, "16-byte aligned", False), (claims.takes_any_address, "no misaligned views", False),
+])  # fmt: skip
+def test_what_a_docstring_takes(claim, said, expected):
+    assert claim(ast.parse(f'''"""{said}"""''')) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("x: int32, any values; d: an integer from 1 to 2^31 - 1.", {"d": (1, 2**31 - 1)}),
+    ("d (int) from 2 to 64, x from 0 to 1e-3", {"d": (2, 64), "x": (0, 1e-3)}),
+    ("d is positive. Numbers from 1 to 9.", {}), ("bd from 1 to 9", {}), ("", {}),
+])  # fmt: skip
+def test_between_which_numbers_an_argument_lies(said, expected):
+    assert claims.ranges(ast.parse(f'''"""{said}"""'''), ["x", "d"]) == expected
