@@ -43,6 +43,7 @@ WATCHED_VARIABLES = (
 
 
 ROUNDING_PROBES = (1.0, 1.0e-16, 1.2e-16)  # half a unit in the last place of 1.0 lies between the last two
+NUMPY_ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # before NumPy is imported
 RECURSION_LIMIT = sys.getrecursionlimit()
 _last_states: dict = {}  # of generators of random numbers, by name
 
@@ -196,6 +197,8 @@ def process_state() -> dict:
         "CPU affinity or priority": (tuple(sorted(os.sched_getaffinity(0))), os.nice(0)),
         "a lowered recursion limit": sys.getrecursionlimit() < RECURSION_LIMIT,  # torch.compile raises it
         "environment variables": tuple(os.environ.get(name) for name in WATCHED_VARIABLES),
+        "the interval at which threads change": sys.getswitchinterval(),
+        "NumPy's handling of errors": sys.modules["numpy"].geterr() if "numpy" in sys.modules else NUMPY_ERRORS,
         "sys.stdout": id(sys.stdout),
         "sys.excepthook": id(sys.excepthook),
     }

@@ -76,3 +76,15 @@ def test_a_square_becomes_the_transpose_of_another_with_and_without_its_memory()
     assert apart[1].stride() == shared[1].stride() == (1, 5)
     assert (apart[1].data_ptr() == x.data_ptr(), shared[1].data_ptr() == x.data_ptr()) == (False, True)
     assert layouts.mirrored([x, y.half()]) == layouts.mirrored([x, torch.randn(4, 5)]) == []
+
+
+def test_rows_further_apart_than_they_are_long():
+    matrix, vector = torch.arange(12.0).view(3, 4), torch.arange(4.0)
+
+    new, same, number = layouts.padded([matrix, vector, 7])
+
+    assert torch.equal(new, matrix)
+    assert new.stride() == (8, 1)
+    assert (same is vector, number) == (True, 7)
+    assert layouts.padded([vector]) is None
+    assert layouts.padded([matrix, matrix.T]) is None

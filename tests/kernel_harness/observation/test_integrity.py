@@ -112,6 +112,12 @@ def test_process_state_shows_hooks():
     assert [key for key in before if before[key] != after[key]] == ["trace or profile function"]
 
 
+def test_process_state_shows_how_numpy_handles_errors():
+    assert integrity.process_state()["NumPy's handling of errors"] == integrity.NUMPY_ERRORS
+    with numpy.errstate(divide="ignore"):
+        assert integrity.process_state()["NumPy's handling of errors"] != integrity.NUMPY_ERRORS
+
+
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
     """Runs lines as the body of a function of a watched kernel file; returns what the watch reported."""
