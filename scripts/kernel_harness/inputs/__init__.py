@@ -2,7 +2,7 @@
 
     variations, hostile      of floating-point values; signs, nonfinite, ties, thresholds, together, enlarged, alike,
                              sinks
-    integers, masks          of integers and of booleans; structured, symbols: the rules that they keep;
+    integers, indices, masks of integers and of booleans; structured, symbols: the rules that they keep;
                              reference_source
     refused                  that a reference may refuse
     arguments                of numbers, flags and names

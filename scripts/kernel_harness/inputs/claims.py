@@ -19,6 +19,9 @@ NOTHING = re.compile(
     r"\b(zero|0) included\b|\bincluding (zero|0|none|empty)\b|\b(may|can) (also )?be (zero|0|empty)\b", re.IGNORECASE)
 FROM_THE_END = re.compile(
     r"\bnegative (\w+ )?(count|index|wrap|are counted)\w*\b[^.;]*\bfrom the (end|back)\b", re.IGNORECASE)
+REPEATS = re.compile(
+    r"\b(may|can) (repeat|come (twice|several times|more than once)|be (repeated|equal|duplicates?|the same))\b|"
+    r"\brepeated or not\b|\bduplicates (are|may|count)\b|\bcomes? several times\b", re.IGNORECASE)
 ANY_VALUE = re.compile(r"\bany (int\d*|integers?|values?)\b", re.IGNORECASE)
 TAKES_NAN = re.compile(
     rf"{MAY}[^.;]*\bNaNs?\b|\bNaNs?\b[^.;]*(\b(propagates?|passes through|stays?|comes? (back|out|through))\b|{MAY})")
@@ -52,6 +55,11 @@ def takes_nothing(tree: ast.Module) -> bool:
 def takes_any_value(tree: ast.Module) -> bool:
     """Does one say so of integers, or of values?"""
     return _says(tree, ANY_VALUE)
+
+
+def takes_repeats(tree: ast.Module) -> bool:
+    """Does one say that indices, labels or keys may come several times?"""
+    return any(REPEATS.search(text) for text in _sentences(tree))
 
 
 def takes_nan(tree: ast.Module) -> bool:

@@ -17,6 +17,7 @@ MASKED, MASKED_HALF = -(2.0**30), -(2.0**15)
 STRETCHES = 64  # of memory
 TEETH, LANES = 8, 32  # of a comb; that take turns
 UNEVEN = "values of other sizes from one stretch of memory to the next"
+OUTLIER, WAVE = 100, 150  # times the spread; elements
 LEAD = 8.3  # exp(-LEAD) is 2.5e-4: nothing beside one in 16 bits, and 7 % of three hundred
 
 
@@ -105,6 +106,26 @@ def led(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
         wide *= 0.1 / max(spread, 1e-300)
         wide[..., 0] = LEAD
     return cast(wide, x.dtype)
+
+
+def outliers(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """One of each row of data that has both signs, at a random place, is OUTLIER times as large as their spread."""
+    if x.dtype.itemsize < 2 or x.dim() < 2 or x.shape[-1] < 2 or not x.numel() or float(x.min()) >= 0:
+        return None
+    wide = x.to(torch.float64, copy=True)
+    place = torch.randint(x.shape[-1], (*x.shape[:-1], 1), generator=generator, device=x.device)
+    spread = wide.square().mean().sqrt()
+    return cast(wide.scatter(-1, place, wide.gather(-1, place).sign() * OUTLIER * spread), x.dtype)
+
+
+def waves(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """A slow wave along each row of data that has both signs, with a little of them: neighbours are alike, as in a
+    recording, and there are turns."""
+    if x.dtype.itemsize < 2 or x.dim() == 0 or x.shape[-1] < 16 or float(x.min()) >= 0:
+        return None
+    wide, place = x.to(torch.float64, copy=True), torch.arange(x.shape[-1], device=x.device, dtype=torch.float64)
+    spread = wide.square().mean().sqrt()
+    return cast(1.4 * spread * torch.sin(place * (2 * math.pi / WAVE)) + 0.02 * wide, x.dtype)
 
 
 def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -253,6 +274,7 @@ HOSTILE = {
     "heavy tails (one in 256 is 50 times as large)": spikes,
     "few values (exact sums, ties)": coarse,
     "signed zeros": signed_zeros,
+    "waves of 150 elements with a little noise": waves,
     "first and last slices 64 times as large": edges,
     "of a square of no negative numbers the first row and column far above all": far_point,
     "a row of zeros": empty_row,

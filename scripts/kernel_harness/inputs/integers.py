@@ -28,7 +28,7 @@ LAST_DIGITS = 2.0**-16  # of a number that float32 rounds
 
 def shorter(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """Lengths, or counts, of at most a third of the smallest: what is cut into parts gets parts that hold nothing."""
-    most = int(x.min()) // 3 if x.dim() == 1 and 0 < x.numel() <= MOST_LENGTHS and not _is_in_order(x) else 0
+    most = int(x.min()) // 3 if x.dim() == 1 and 0 < x.numel() <= MOST_LENGTHS and not is_in_order(x) else 0
     return torch.randint(1, most + 1, x.shape, generator=generator, device=x.device).to(x.dtype) if most > 1 else None
 
 
@@ -94,18 +94,11 @@ def throughout(value: int):
     return change
 
 
-def from_the_end(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Half of the indices become negative ones that are as far from the end as they were from the start."""
-    if x.dtype not in WIDE or not x.numel() or int(x.min()) < 0:
-        return None
-    return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.5, ~x, x)
-
-
 def put(value: int):
     """A change that gives a quarter of the elements one value."""
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        if x.dtype not in WIDE or x.numel() < 4 or _is_in_order(x):
+        if x.dtype not in WIDE or x.numel() < 4 or is_in_order(x):
             return None
         return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.25, value, x)
 
@@ -125,7 +118,7 @@ def put_run(value: int):
     """A change that gives a third of each row one value, in one run: what is taken together is all of that value."""
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        if x.dtype not in WIDE or x.numel() < 4 or x.dim() == 0 or _is_in_order(x):
+        if x.dtype not in WIDE or x.numel() < 4 or x.dim() == 0 or is_in_order(x):
             return None
         columns = x.shape[-1]
         start = torch.randint(columns, (*x.shape[:-1], 1), generator=generator, device=x.device)
@@ -215,7 +208,7 @@ def are_offsets(x: torch.Tensor) -> bool:
 
 def is_drawn(x: torch.Tensor) -> bool:
     """Are these positions or classes that come in no order, some of them more than once, so that each may be any?"""
-    if x.dim() == 0 or x.numel() < DATA or int(x.min()) < 0 or _is_in_order(x):
+    if x.dim() == 0 or x.numel() < DATA or int(x.min()) < 0 or is_in_order(x):
         return False
     counts = x.unique(return_counts=True)[1]
     rows = x.sort(-1).values
@@ -225,7 +218,7 @@ def is_drawn(x: torch.Tensor) -> bool:
 
 def lacks_zero(x: torch.Tensor) -> bool:
     """Are these positions or classes in no order, some of them negative marks perhaps, of which none is the first?"""
-    if x.dim() == 0 or x.numel() < DATA or _is_in_order(x) or bool((x == 0).any()):
+    if x.dim() == 0 or x.numel() < DATA or is_in_order(x) or bool((x == 0).any()):
         return False
     return int(x.max()) > 1 and len(x.unique()) < x.numel()
 
@@ -238,7 +231,7 @@ def most_alike(x: torch.Tensor) -> int:
 
 def is_wider(value: int, x: torch.Tensor) -> bool:
     """Does ``value`` need one of the widths in which indices are kept, where none of ``x``, in no order, does?"""
-    if x.numel() < DATA or int(x.min()) < 0 or _is_in_order(x):
+    if x.numel() < DATA or int(x.min()) < 0 or is_in_order(x):
         return False
     return any(int(x.max()) < 1 << bits <= value for bits in (7, 8, 15, 16))
 
@@ -275,7 +268,7 @@ def same_low_bits(bits: int):
     are as far apart. What does not come twice, in all or in a row, does not then."""
 
     def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-        if x.shape[-1:] < (2,) or int(x.min()) < 0 or _is_in_order(x) or _are_parents(x):
+        if x.shape[-1:] < (2,) or int(x.min()) < 0 or is_in_order(x) or _are_parents(x):
             return None
         new, size, least, most = x.clone(), x.shape[-1] // 2 * 2, int(x.min()), int(x.max())
         before, after = x[..., 0:size:2], new[..., 1:size:2]
@@ -352,10 +345,10 @@ def is_data(x: torch.Tensor) -> bool:
     """Many values that are no flags, digits, classes or positions in order."""
     if x.dtype is torch.bool or x.dim() == 0 or x.numel() < DATA:
         return False
-    return not _is_in_order(x) and int(x.max()) - int(x.min()) > (CODES if x.dtype in NARROW else 2 * CODES)
+    return not is_in_order(x) and int(x.max()) - int(x.min()) > (CODES if x.dtype in NARROW else 2 * CODES)
 
 
-def _is_in_order(x: torch.Tensor) -> bool:
+def is_in_order(x: torch.Tensor) -> bool:
     steps = x.to(torch.int64).diff(dim=-1)
     return x.shape[-1] > 3 and (bool((steps >= 0).all()) or bool((steps <= 0).all()))
 

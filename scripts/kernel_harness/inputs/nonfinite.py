@@ -10,6 +10,7 @@ from .variations import DATA, is_sorted, places
 
 SELDOM = 0.3  # share of the elements; what is more frequent meets in any draw
 FEWEST = 8  # elements
+RAW = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
 BLANK = 8  # rows of which one is
 
 
@@ -87,8 +88,20 @@ def row(at: int):
 
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """NaN at a few random places, but not among what ascends: edges and times have an order, and NaN has none."""
-    return x if is_sorted(x) else specials(x, generator, (math.nan,))
+    """NaN at a few random places, but not among what ascends: edges and times have an order, and NaN has none. Their
+    signs and payloads are of all kinds."""
+    return x if is_sorted(x) else _with_payloads(specials(x, generator, (math.nan,)), generator)
+
+
+def _with_payloads(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    if x.dtype not in RAW:
+        return x
+    raw, x = RAW[x.dtype], x.clone()
+    bits = torch.randint(1, 1 << 30, x.shape, generator=generator, device=x.device)
+    payload = torch.where(bits % 3 == 0, -1, bits % 4)  # all ones, or the lowest alone, where that makes a NaN
+    infinity = torch.tensor(math.inf, dtype=x.dtype, device=x.device).view(raw)
+    marked = (infinity | torch.where(payload == 0, 1, payload).to(raw)).view(x.dtype)
+    return torch.where(torch.isnan(x), marked, x)
 
 
 def many_nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

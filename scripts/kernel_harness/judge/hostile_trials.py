@@ -77,6 +77,8 @@ class HostileTrials(GradientTrials):
             self.conditioned = len(first.tree["items"][index].get("shape", ())) == 1
             self._hostile_trial(first, label, hostile.led, decisive=True, only={index})
             self.conditioned = True
+            label = f"one of each row of input {index}, at a random place, {hostile.OUTLIER} times their spread"
+            self._hostile_trial(first, label, hostile.outliers, decisive=True, only={index})
             for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
                 label, change = f"input {index} its {what} value throughout", hostile.throughout(pick)
                 self._hostile_trial(first, label, change, decisive=True, only={index})

@@ -10,7 +10,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import claims, integers, masks, reference_source, structured, thresholds
+from ..inputs import claims, indices, integers, masks, reference_source, structured, thresholds
 from ..values import Bundle
 from .file_checks import FileChecks
 from .rule_breaker import RuleBreaker
@@ -131,7 +131,7 @@ class IntegerBreakers(FileChecks):
                 what = f"numbers four times as far for input {index}, integers with which the reference only computes,"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
         for index in range(len(first.tree["items"])) if claims.counts_from_the_end(tree) else ():
-            new, moved = self._varied(first, integers.from_the_end, {index}, "index")
+            new, moved = self._varied(first, indices.from_the_end, {index}, "index")
             if moved and self._moves(new):
                 what = f"negative indices, which the docstring takes, at half of the places of input {index}"
                 found.append(RuleBreaker("other-values", what, new, decides=True))

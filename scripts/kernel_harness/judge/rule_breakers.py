@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import torch
 
@@ -10,7 +11,7 @@ from .. import values
 from ..comparison import structure
 from ..comparison.structure import finite, floats, same_outputs
 from ..contract import ContractError, read_source
-from ..inputs import alike, claims, integers, masks, reference_source, structured, variations
+from ..inputs import alike, claims, indices, integers, masks, reference_source, structured, variations
 from ..inputs.arguments import MOST_WORDS, other_arguments, words_in
 from ..values import Bundle
 from .integer_breakers import IntegerBreakers
@@ -54,7 +55,7 @@ class RuleBreakers(IntegerBreakers):
         found += self._other_labels(first)
         devices = {span.device for span in first.spans}  # several: a 0-d tensor is on the CPU
         if first.size <= LAID_OUT_BYTES and len(devices) == 1:
-            found += self._unlike(first) + self._strided(first)
+            found += self._unlike(first) + self._strided(first) + self._moved_along(first)
         for index in range(len(first.tree["items"])):
             new, moved = self._varied(first, variations.pry, only={index}, kinds="ruled")
             if moved:
@@ -183,7 +184,7 @@ class RuleBreakers(IntegerBreakers):
         sizes = sorted({size for t in tensors.values() for size in t.shape})
         counts = [node["value"] for node in first.tree["items"] if node["kind"] == "int"]
         takes_repeats = reference_source.takes_repeats(read_source(self.settings.reference or self.settings.kernel)[1])
-        found = []
+        says_repeats, found = claims.takes_repeats(read_source(self.settings.kernel)[1]), []
 
         def add(change, what: str, index: int, kinds: str = "index", moves: bool = True, **says) -> None:
             new, moved = self._varied(first, change, {index}, kinds)
@@ -206,6 +207,9 @@ class RuleBreakers(IntegerBreakers):
                 add(integers.same_low_bits(bits), what, index, moves=False, decides=True)
             add(integers.chained, "each the place before its own", index, decides=True)
             add(integers.swapped, "neighbours that change places", index, decides=True)
+            if says_repeats:
+                what = "integers that are equal to those before them, as the docstring says they may be,"
+                add(indices.as_before, what, index, decides=True)
             if takes_repeats:
                 add(integers.repeated, "indices that come twice, as the reference takes them,", index, decides=True)
             if not any(integers.are_told_by(x, y) for i, y in whole.items() if i != index):
@@ -283,6 +287,22 @@ class RuleBreakers(IntegerBreakers):
                     what = f"a tensor whose slices differ for input {index}, where get_inputs expands one slice,"
                     found.append(RuleBreaker("ignored-argument", what, new, decides=True))
         return found
+
+    def _moved_along(self, first: Bundle) -> list[RuleBreaker]:
+        """Of two rows of integers that are compared one as the other, moved along by a third: draws of get_inputs have
+        hardly anything in common, and what is near a diagonal is all that counts."""
+        mapping, found = values.Mapping(first, writable=False), []
+        items = [values.rebuild(node, mapping.bytes_of) for node in first.tree["items"]]
+        rows = [i for i, x in enumerate(items) if isinstance(x, torch.Tensor) and indices.are_symbols(x)]
+        for one, other in permutations(rows, 2):
+            if items[one].shape[:-1] == items[other].shape[:-1] and items[one].dtype == items[other].dtype:
+                length, columns = items[one].shape[-1], items[other].shape[-1]
+                places = (torch.arange(columns, device=items[one].device) + length // 3) % length
+                new = self._laid_out([*items[:other], items[one][..., places], *items[other + 1 :]], first)
+                if self._moves(new):
+                    what = f"input {one}, moved along its rows by a third, for input {other}"
+                    found.append(RuleBreaker("other-values", what, new, decides=True))
+        return found[:PAIRS]
 
     def _strided(self, first: Bundle) -> list[RuleBreaker]:
         """The same values in memory whose columns lie together, where all of get_inputs' tensors are contiguous."""

@@ -109,8 +109,9 @@ def call(
     borrow: positions of inputs that are those of slot "a", with the values that its file holds now.
     launches: of simulation.launching, or of interpreter's. witness: says of what the result is a copy. mode: torch's
     for the call. before: WARM calls on this bundle go right before. again: so many more calls follow, whose results are
-    dropped; then: and one on this bundle. own: a case, whose get_inputs makes the tensors that are passed, here, before
-    they are given the values. backward: the gradients of the inputs take the place of the result.
+    dropped; then: and one on this bundle, before the gradients if these are asked for. own: a case, whose get_inputs
+    makes the tensors that are passed, here, before they are given the values. backward: the gradients of the inputs
+    take the place of the result.
     """
     entry = prepare(bundle, slot, refresh, None, embed)
     if borrow:
@@ -140,9 +141,10 @@ def call(
                 with quiet, Witness(arguments) if witness else contextlib.nullcontext() as seen:
                     results = [_watched(earlier, False, False, {}) for earlier in preceding]  # which are held
                     result = [*results, _watched(arguments, trace, count_kernels and on_gpu, facts)][-1]
+                    between = [_file.kernel_fn(*one) for one in following] if backward else []
                     result = gradients(result, arguments, backward) if backward else result
                 facts |= seen.told(result) if seen else {}
-                for later in [arguments] * again + following:
+                for later in [arguments] * again + following[len(between) :]:
                     _file.kernel_fn(*later)
             facts["host_seconds"] = _clock() - started
             facts["simulated"], facts["interpreted"] = simulation.facts(simulator), interpreter.taken()
@@ -212,10 +214,13 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
     two, which are held, or 0. seconds: when to end early; until when ``count`` calls of equal results are gone beyond.
     """
     entry = prepare(bundle, slot, "", None)
+    gc.disable()  # as timeit has it, so that a loop that is timed can be told by it
     try:
         return _alternate(entry, bundle, other, outputs, count, seconds)
     except BaseException as error:
         return failures.answer(error, _file.path)
+    finally:
+        gc.enable()
 
 
 def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: list[float]) -> dict:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kernel_harness.inputs import integers, masks
+from kernel_harness.inputs import indices, integers, masks
 
 pytestmark = pytest.mark.cpu
 TORCH = torch.Generator().manual_seed(0)
@@ -346,8 +346,8 @@ def test_neighbours_differ_by_a_byte_where_some_are_as_far_apart():
 def test_half_of_the_indices_counted_from_the_end():
     x = torch.randint(0, 50, (1000,), generator=TORCH)
 
-    new = integers.from_the_end(x, TORCH)
+    new = indices.from_the_end(x, TORCH)
 
     assert 300 < int((new < 0).sum()) < 700
     assert torch.equal(torch.arange(50)[new], torch.where(new < 0, 49 - x, x))
-    assert integers.from_the_end(x - 1, TORCH) is None
+    assert indices.from_the_end(x - 1, TORCH) is None
