@@ -12,6 +12,7 @@ from ..contract import ContractError, read_source
 from ..inputs import claims, nonfinite
 from ..values import Bundle
 from . import answers
+from .judgement import FEW_WRONG
 from .rule_breakers import RuleBreakers
 
 MOST_LEFT_OUT = 6  # pairs of inputs, of which one leaves out parts of the other
@@ -49,8 +50,38 @@ class NonfiniteTrials(RuleBreakers):
         """The largest finite numbers, for a kernel that has made no rounding of its own: what only moves, chooses or
         converts them has none to make there. Arithmetic may overflow on the way, and of that an index tells nothing."""
         mine = [c for c in self.outcome.comparisons if c["case"] == self.case and c["total"]]
-        if mine and all("float" in c["dtype"] and not c["budget_used"] for c in mine):
-            self._hostile_trial(first, "the largest finite numbers at a few places", nonfinite.extremes, decisive=True)
+        floating = [c for c in mine if "float" in c["dtype"]]
+        label = "the largest finite numbers at a few places"
+        if floating and self._only_moves(first):
+            exact = not any(c["budget_used"] for c in floating if c["trial"] == "first inputs")
+            self._moved_exactly(first, label) if exact else None
+        elif floating and not any(c["budget_used"] for c in floating):
+            self._hostile_trial(first, label, nonfinite.extremes, decisive=True)
+
+    def _moved_exactly(self, first: Bundle, label: str) -> None:
+        """Beside such numbers a bound lets any other pass: what was moved to the bit must be so still."""
+        new, moved = self._varied(first, nonfinite.extremes)
+        if not moved or self.case_failed():
+            return
+        try:
+            expected = tensors(self._reference(new, "extremes", golden=False)["native"])
+        except ContractError:
+            return
+        reply = self._call(label, self._working_copy(new), "b", poison="large", may_fail=True)
+        if "bundle" not in reply or not self._has_structure(reply, self.base):
+            return
+        pairs = [(a, b) for a, b in zip(tensors(reply["result"]), expected, strict=True) if b.dtype.is_floating_point]
+        wrong = sum(int((a != b).sum()) for a, b in pairs if a.shape == b.shape)
+        if wrong > FEW_WRONG:
+            seen = f"With {label} {wrong} numbers, which the reference only moves, are not those that it moves there."
+            self.outcome.add("other-values", seen, self.case)
+
+    def _only_moves(self, first: Bundle) -> bool:
+        """Are all numbers of the results among the inputs'? What is as large comes back then, whatever the order."""
+        mapping = values.Mapping(first, writable=False)
+        given = [values.rebuild(node, mapping.bytes_of) for _, node in values.tensors_of(first.tree)]
+        known = torch.cat([x.to(torch.float64).flatten() for x in given if x.dtype.is_floating_point])
+        return all(bool(torch.isin(x, known).all()) for x in floats(self.base["native"]))
 
     def _nans(self, first: Bundle) -> None:
         """A reference that is finite whatever NaN it gets is about NaN: there the kernel's must be, too."""

@@ -72,6 +72,8 @@ def test_a_docstring_takes_any_values(said, expected):
     (claims.takes_any_strides, "x may not be noncontiguous", False),
     (claims.takes_any_rows, "contiguous columns, rows at any distance", True),
     (claims.takes_any_rows, "contiguous columns, any row stride", True), (claims.takes_any_rows, "contiguous", False),
+    (claims.takes_repeats, "labels: (N, S), in any order, repeated or not.", True),
+    (claims.takes_repeats, "rows may come several times", True), (claims.takes_repeats, "each comes once", False),
     (claims.takes_any_address, "any alignment", True), (claims.takes_any_address, "unaligned views as well", True),
     (claims.takes_any_address, "16-byte aligned", False), (claims.takes_any_address, "no misaligned views", False),
 ])  # fmt: skip

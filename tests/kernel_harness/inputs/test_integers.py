@@ -351,3 +351,23 @@ def test_half_of_the_indices_counted_from_the_end():
     assert 300 < int((new < 0).sum()) < 700
     assert torch.equal(torch.arange(50)[new], torch.where(new < 0, 49 - x, x))
     assert indices.from_the_end(x - 1, TORCH) is None
+
+
+def test_integers_equal_to_those_before_them():
+    x = torch.randperm(1000, generator=TORCH).view(10, 100)
+
+    new = indices.as_before(x, TORCH)
+
+    same = new[:, 1:] == new[:, :-1]
+    assert 200 < int(same.sum()) < 450
+    assert torch.equal(new[:, 1:][~same], x[:, 1:][~same])
+    assert torch.equal(new[:, 0], x[:, 0])
+
+
+def test_text_is_rows_of_symbols_that_come_again():
+    text = torch.randint(0, 20, (3, 64), generator=TORCH)
+
+    assert indices.are_symbols(text)
+    assert indices.are_symbols(text.to(torch.uint8))
+    others = text.float(), text > 9, text.sort(1).values, torch.randperm(64), text[:, :8]
+    assert not any(map(indices.are_symbols, others))

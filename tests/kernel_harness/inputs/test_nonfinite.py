@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from kernel_harness.inputs import nonfinite
 from kernel_harness.inputs.nonfinite import led_by_marks, may_mark, where_left_out
 
 pytestmark = pytest.mark.cpu
@@ -50,3 +51,15 @@ def test_marks_lead_each_row_that_has_a_number_at_its_end():
     assert new[2].tolist() == [-torch.inf] * 14 + [46.0, 47.0]
     assert led_by_marks(torch.ones(3, 16), torch.Generator()) is None
     assert led_by_marks(x[:, :8], torch.Generator()) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_nan_of_several_signs_and_payloads(dtype):
+    x = torch.randn(100_000, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+    new = nonfinite.nans(x, torch.Generator().manual_seed(1))
+
+    kinds = new[new.isnan()].view(nonfinite.RAW[dtype]).unique()
+    assert len(kinds) >= 4
+    assert {bool(kind < 0) for kind in kinds} == {False, True}
+    assert torch.equal(new[~new.isnan()], x[~new.isnan()])
