@@ -89,19 +89,18 @@ def row(at: int):
 
 def nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """NaN at a few random places, but not among what ascends: edges and times have an order, and NaN has none. Their
-    signs and payloads are of all kinds."""
+    payloads are of all kinds."""
     return x if is_sorted(x) else _with_payloads(specials(x, generator, (math.nan,)), generator)
 
 
 def _with_payloads(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     if x.dtype not in RAW:
         return x
-    raw, x = RAW[x.dtype], x.clone()
-    bits = torch.randint(1, 1 << 30, x.shape, generator=generator, device=x.device)
-    payload = torch.where(bits % 3 == 0, -1, bits % 4)  # all ones, or the lowest alone, where that makes a NaN
-    infinity = torch.tensor(math.inf, dtype=x.dtype, device=x.device).view(raw)
-    marked = (infinity | torch.where(payload == 0, 1, payload).to(raw)).view(x.dtype)
-    return torch.where(torch.isnan(x), marked, x)
+    bits = torch.randint(1 << 30, x.shape, generator=generator, device=x.device)
+    infinity = torch.tensor(math.inf, dtype=x.dtype, device=x.device).view(RAW[x.dtype])
+    mantissa = (1 << int(-math.log2(torch.finfo(x.dtype).eps))) - 1
+    payload = torch.where(bits % 3 == 0, 1, torch.where(bits % 3 == 1, mantissa, bits % mantissa + 1))
+    return torch.where(torch.isnan(x), (infinity | payload.to(RAW[x.dtype])).view(x.dtype), x)
 
 
 def many_nans(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

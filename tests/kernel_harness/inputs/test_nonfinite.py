@@ -54,12 +54,12 @@ def test_marks_lead_each_row_that_has_a_number_at_its_end():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_nan_of_several_signs_and_payloads(dtype):
+def test_nan_of_several_payloads(dtype):
     x = torch.randn(100_000, generator=torch.Generator().manual_seed(0)).to(dtype)
 
     new = nonfinite.nans(x, torch.Generator().manual_seed(1))
 
     kinds = new[new.isnan()].view(nonfinite.RAW[dtype]).unique()
     assert len(kinds) >= 4
-    assert {bool(kind < 0) for kind in kinds} == {False, True}
+    assert bool((kinds > 0).all())
     assert torch.equal(new[~new.isnan()], x[~new.isnan()])
