@@ -1,5 +1,5 @@
 # make demo   verify templates/elementwise.py: on a GPU, or compiled and simulated without one
-# make test   every check that this machine can run, of the corpus a seventh a day, of the graders of evals/ a third
+# make test   every check that this machine can run, of the corpus a seventh a day, of the graders of evals/ a fifth
 # make references         every block, name and path of references/ and SKILL.md on the pinned nvidia-cutlass-dsl
 # make references-latest  the same on its newest release, in a venv of its own; what fails has changed since the pinned one
 # make corpus the verifier against its corpus of cheating, wrong and honest kernels

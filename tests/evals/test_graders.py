@@ -14,7 +14,7 @@ import tasks as catalogue
 from daily import todays
 
 TASKS = catalogue.load()
-TODAYS = sorted(todays(solutions.KERNEL_TASKS, 3))  # each kernel task is compiled and simulated three times
+TODAYS = sorted(todays(solutions.KERNEL_TASKS, 5))  # each kernel task is compiled and simulated three times
 WHERE = {"instructions": 1, "needed": 2, "verify": 3}  # the rows of a kernel task's grading
 # What each wrong kernel is refused for; the others give wrong results on hidden shapes.
 REFUSED_BY = {"repair-api-drift": "instructions", "repair-lost-vectors": "instructions"}
