@@ -32,7 +32,8 @@ ANY_ROWS = re.compile(
 ANY_ADDRESS = re.compile(
     r"\b(any|arbitrary) (alignment|address|addresses|storage offset)\b|\b(un|mis)aligned\b", re.IGNORECASE)
 NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
-REFUSES = re.compile(r"\b(no|not|never|without|raises?|ValueError|refused|except|but)\b")
+REFUSES = re.compile(
+    r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
 BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", re.IGNORECASE)
 

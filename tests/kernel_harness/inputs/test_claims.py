@@ -75,6 +75,7 @@ def test_a_docstring_takes_any_values(said, expected):
     (claims.takes_repeats, "labels: (N, S), in any order, repeated or not.", True),
     (claims.takes_repeats, "rows may come several times", True), (claims.takes_repeats, "each comes once", False),
     (claims.takes_any_address, "any alignment", True), (claims.takes_any_address, "unaligned views as well", True),
+    (claims.takes_any_address, "a misaligned view is an error", False), (claims.takes_nan, "No NaN may be in x", False),
     (claims.takes_any_address, "16-byte aligned", False), (claims.takes_any_address, "no misaligned views", False),
 ])  # fmt: skip
 def test_what_a_docstring_takes(claim, said, expected):
