@@ -7,17 +7,17 @@ import math
 
 import torch
 
-INDICES = (torch.int32, torch.int64)
+from .integers import WIDE
 
 
 def last_negative(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """The last of the integers becomes -1."""
-    return _with_last(x, -1) if x.dtype in INDICES and x.numel() else None
+    return _with_last(x, -1) if x.dtype in WIDE and x.numel() else None
 
 
 def last_beyond(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """The last of the integers becomes one above all others, but none for which a count would ask for all memory."""
-    if x.dtype not in INDICES or not x.numel():
+    if x.dtype not in WIDE or not x.numel():
         return None
     return _with_last(x, min(4 * max(int(x.max()), 0) + 64, torch.iinfo(x.dtype).max))
 
