@@ -64,6 +64,7 @@ NEEDED = {
     "d2_indices_from_the_end": ("other-values",),
     "d7_quotient_in_float": ("other-values",),
     "d7_sorted_by_shifted_keys": ("other-values",),
+    "d5_matches_near_the_diagonal": ("other-values",),
     "d5_median_of_every_fourth": ("values", "other-values"),
     "d6_last_rank_of_its_range": ("other-values", "sizes-between"),
     "d10_rows_taken_for_contiguous": ("other-layouts",),
