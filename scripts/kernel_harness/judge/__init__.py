@@ -2,6 +2,7 @@
 
     verify_command           verify_kernel.py behind its arguments
     verification             one file: startup, workers, cases, lanes (cases side by side), closing
+    case_choice              which case meets every trial
     trials                   of one case; value_trials, hostile_trials, nonfinite_trials, gradient_trials,
                              rule_breaker, rule_breakers, integer_breakers, simulated_trials, device_trials,
                              call_trials, derived_trials, shrunk_trials

@@ -16,9 +16,9 @@ from ..contract import ContractError, read_source
 from ..inputs import claims, layouts, refused
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
+from .case_choice import FEW_BYTES, THOROUGH_BYTES
 from .judgement import REFUSALS
 from .trials import CaseTrials
-from .verification import FEW_BYTES, THOROUGH_BYTES
 
 LAST_CASES = 2
 MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS, MOST_EMPTY = 14, 5, 5, 8, 4

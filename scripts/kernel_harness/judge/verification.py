@@ -17,7 +17,7 @@ from pathlib import Path
 from ..cli import no_such_case
 from ..contract import ContractError, read_source
 from ..processes import bytecode, child, freed_memory, worker
-from . import lanes, startup
+from . import case_choice, lanes, startup
 from .outcome import Outcome, Settings, Stop
 
 CALLS = {"quick": 24, "full": 48, "paranoid": 400}  # of the alternating loop
@@ -30,7 +30,6 @@ HOOKS = (
 MAX_BENCH_CASES = 8
 HISTORY_RESULTS = 8  # as many as the candidate keeps
 ROOMY_CORES = 8  # from here on the processes of several judges import at the same time and each loses little
-FEW_BYTES, THOROUGH_BYTES = 2**15, 2**26  # of the inputs of a case that meets every trial, where there is a choice
 SEEDS = {"quick": 1, "full": 3, "paranoid": 5}
 
 
@@ -152,14 +151,9 @@ class Judge:
         return on_gpu
 
     def _thorough_case(self, cases: list[str]) -> str:
-        """The case that meets every trial: the first, or where that is large the largest of those that are not."""
         if not self.full or self.settings.simulate or len(cases) == 1:
             return cases[0]
-        if self.ask_oracle("nbytes", cases=cases[:1])["nbytes"][0] <= THOROUGH_BYTES:
-            return cases[0]
-        sizes = self.ask_oracle("nbytes", cases=cases)["nbytes"]
-        fitting = {size: case for size, case in zip(sizes, cases, strict=True) if FEW_BYTES <= size <= THOROUGH_BYTES}
-        return fitting[max(fitting)] if fitting else cases[0]
+        return case_choice.thorough(cases, lambda cases: self.ask_oracle("nbytes", cases=cases)["nbytes"])
 
     def _beside(self, index: int) -> Judge:
         judge = Judge(self.settings, Outcome(self.settings), self.folder.with_name(f"side{index}"), self.progress,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness.judge import lanes, verification
+from kernel_harness.judge import case_choice, lanes
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 pytestmark = pytest.mark.cpu
@@ -68,20 +68,12 @@ MIB = 2**20
 
 
 @pytest.mark.parametrize(("sizes", "thorough"), [
-    ({"default": 16 * MIB, "other": 4 * MIB}, "default"),
-    ({"default": 256 * MIB, "few": 12, "other": 4 * MIB, "more": 40 * MIB, "large": 300 * MIB}, "more"),
+    ({"default": 6 * MIB, "other": 4 * MIB}, "default"),
+    ({"default": 16 * MIB, "few": 12, "other": 4 * MIB, "more": 7 * MIB, "large": 300 * MIB}, "more"),
+    ({"default": 16 * MIB, "few": 12, "other": MIB, "more": 20 * MIB}, "default"),
+    ({"default": 256 * MIB, "few": 12, "other": MIB, "more": 40 * MIB, "large": 300 * MIB}, "more"),
     ({"default": 256 * MIB, "few": 12}, "default"),  # too few elements to find anything
     ({"default": 256 * MIB}, "default"),
-], ids=["small", "large", "large beside tiny ones", "large alone"])  # fmt: skip
+], ids=["small", "middling", "beside small ones", "large", "large beside tiny ones", "large alone"])  # fmt: skip
 def test_every_trial_is_made_on_a_case_of_moderate_size(sizes, thorough):
-    class Judge(verification.Judge):
-        settings, full = verification.Settings(kernel=Path("kernel.py")), True
-
-        def __init__(self):
-            pass
-
-        def ask_oracle(self, op, cases):
-            assert op == "nbytes"
-            return {"nbytes": [sizes[case] for case in cases]}
-
-    assert Judge()._thorough_case(list(sizes)) == thorough
+    assert case_choice.thorough(list(sizes), lambda cases: [sizes[case] for case in cases]) == thorough
