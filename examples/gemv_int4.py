@@ -10,6 +10,8 @@ Layout    A CTA owns 16 * tiles rows of w; its eight warps take groups in turns 
 Requires  sm_80 or newer (on sm_80 itself it spills); bfloat16; M 1 to 8, K a multiple of 128
           (compiled in), any N; zero point 8. No backward.
 Verify    python scripts/verify_kernel.py examples/gemv_int4.py
+Measured  H200, weights from memory: 0.29 to 0.58 of the speed at which it is read; 8.3 to 14.2 times as fast as the
+          reference compiled, which widens the weights first (results/h200-2026-11-29-d8f3772-kernels.json)
 """
 
 import functools

@@ -28,12 +28,14 @@ SHOWN = {  # the rows of the README; where a peer won, too
     "examples/mla_decode_fp8.py": ("128x8192",),
     "examples/gemm_fp8_block_scaled.py": ("4096x7168x2048",),
     "templates/mla_decode.py": ("128x8192", "64x16384 s_q=2", "1x32768", "128x4096 heads=16"),
+    "examples/gemm_bias_gelu.py": ("4096x4096x4096",),
     "examples/layernorm.py": ("8192x8192", "4096x32768", "2048x131072"),
     "examples/flash_attention_sm90.py": ("8K", "32K", "16K causal", "32K causal, heads_kv=2", "16K causal, dim=64"),
     "examples/gemm_grouped.py": ("4096 tokens, 8 experts 7168x2048",),
 }
 
 
+PEERS = {"torch_eager_us": "torch eager", "torch_compile_us": "torch.compile"}
 MOVED = {  # where files lie that were measured when every module lay beside the others
     f"scripts/kernel_harness/{name}.py": f"scripts/kernel_harness/{folder}/{name}.py"
     for folder, names in {
@@ -110,9 +112,9 @@ def table() -> str:
 
 def _row(file: str, case: dict, path: Path) -> str:
     peers = {
-        key.removesuffix("_us").replace("torch_eager", "torch eager"): value
+        PEERS.get(key, key.removesuffix("_us")): value
         for key, value in case.items()
-        if key.endswith("_us") and key not in ("kernel_us", "copy_us") and value
+        if key.endswith("_us") and key not in ("kernel_us", "copy_us", "host_us") and value
     }
     name, best = min(peers.items(), key=lambda item: item[1], default=("none", None))
     units = {"tflops": "TFLOP/s", "GBps": "GB/s"}
