@@ -11,7 +11,8 @@ Requires  sm_80 or newer (sm_90 past 32768 columns); float32, float16 or bfloat1
 Verify    python scripts/verify_kernel.py examples/layernorm.py
 Measured  H200, 128 MiB and more: 0.92 to 0.97 of a copy's speed from 4096 to 65536 columns, 0.90 at 131072, 0.78 at
           262144 (results/h200-2026-11-27-2f5c769-variants.json); 0.99 to 1.67 times as fast as torch.compile, one row
-          of 131072 76 times; odd columns at 0.43 to 0.63 of a copy's speed (results/h200-2026-11-29-d8f3772-kernels.json)
+          of 131072 76 times; odd columns at 0.43 to 0.63 of a copy's speed
+          (results/h200-2026-11-29-d8f3772-kernels.json)
 """
 
 import functools

@@ -8,7 +8,7 @@
     arguments                of numbers, flags and names
     seeding, rare_draws      other draws of get_inputs, and those that are rare
     case_sizes, shrinking    sizes: small ones; between, paths: between those of the cases, beside numbers in the file;
-                             case_numbers, claims: what the cases and docstrings say of them
+                             case_numbers, claims: what the cases and docstrings say of them; vast: above 2^31 elements
     unset                    keywords of get_inputs that no case sets
     layouts                  views, one at a time, and parts of longer tensors
     input_sets               sets that rotate while a kernel is timed

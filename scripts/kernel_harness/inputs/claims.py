@@ -12,6 +12,10 @@ NAME = rf"\b(?:{'|'.join(DTYPES)})\b"
 CHOICE = re.compile(rf"{NAME}(?:(?:\s*,\s*or\s+|\s*[,/]\s*|\s+or\s+){NAME})+")
 SPEAKERS = ("kernel_fn", "reference_fn", "get_inputs")
 ANY_SIZE = re.compile(r"\b(any|arbitrary)\s+(\w+\s+)?(shape|size|length)s?\b", re.IGNORECASE)
+ANY_NUMBER = re.compile(r"\b(any|arbitrary) (number|amount|count) of\b", re.IGNORECASE)
+IN_32_BITS = re.compile(
+    r"\b2\s?(?:\^|\*\*)\s?3[012]\b|\b2[,_]?147[,_]?483|\b32[- ]bit (?:offsets?|indices|index|indexing|counts?)\b",
+    re.IGNORECASE)
 MAY = r"\b(?:may|might|can)\s+(?:be|hold|contain|have|include)\b"
 MINUS_INFINITY = r"(?<![\w.])(?:-\s?inf(?:inity)?|minus infinity|negative infinity)\b"
 FORBIDDEN = re.compile(rf"{MAY}[^.;]*{MINUS_INFINITY}|{MINUS_INFINITY}[^.;]*{MAY}", re.IGNORECASE)
@@ -41,6 +45,16 @@ BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", 
 def takes_any_size(tree: ast.Module) -> bool:
     """Do the docstrings say so, of the file or of what it exports, and nothing of divisors?"""
     return bool(ANY_SIZE.search(_said(tree))) and not BUT.search(_said(tree))
+
+
+def takes_any_number(tree: ast.Module) -> bool:
+    """Does one say so of elements, rows, pages?"""
+    return _says(tree, ANY_NUMBER)
+
+
+def counts_in_32_bits(tree: ast.Module) -> bool:
+    """Do they name the end of 32 bits?"""
+    return bool(IN_32_BITS.search(_said(tree)))
 
 
 def takes_minus_infinity(tree: ast.Module) -> bool:

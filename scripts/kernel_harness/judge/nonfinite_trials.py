@@ -80,7 +80,8 @@ class NonfiniteTrials(RuleBreakers):
         """Are all numbers of the results among the inputs'? What is as large comes back then, whatever the order."""
         mapping = values.Mapping(first, writable=False)
         given = [values.rebuild(node, mapping.bytes_of) for _, node in values.tensors_of(first.tree)]
-        known = torch.cat([x.to(torch.float64).flatten() for x in given if x.dtype.is_floating_point])
+        given = [torch.view_as_real(x) if x.is_complex() else x for x in given]
+        known = torch.cat([torch.zeros(0), *(x.to(torch.float64).flatten() for x in given if x.is_floating_point())])
         return all(bool(torch.isin(x, known).all()) for x in floats(self.base["native"]))
 
     def _nans(self, first: Bundle) -> None:

@@ -116,7 +116,7 @@ class Judge:
         has_cases = "_CASES" in read_source(self.settings.kernel)[0] and len(self.settings.cases) != 1
         if on_gpu and has_cores and has_cases:
             self.lanes = lanes.Lanes(self, [self._beside(index) for index in range(lanes.SIDES)])
-        from . import closing, derived_trials, device_trials, shrunk_trials, trials
+        from . import closing, derived_trials, device_trials, shrunk_trials, trials, vast_trials
 
         if on_gpu:
             device_trials.warm_up()
@@ -130,6 +130,8 @@ class Judge:
             jobs.append(shrunk_trials.run)
         if self.full and not self.settings.cases:
             jobs.append(derived_trials.run)
+        if self.full and not self.settings.cases and on_gpu and vast_trials.is_due(self):
+            jobs.append(vast_trials.run)
         # The largest stand last in most files; begun last, it would be waited for by all lanes.
         jobs += [partial(trials.run_case, case=name, bench=True) for name in reversed(self.bench[:MAX_BENCH_CASES])]
         if self.lanes:
@@ -144,7 +146,7 @@ class Judge:
 
     def send_loads(self) -> bool:
         """Let the workers import the file: also the candidate, and True, where it may be for a GPU that is here."""
-        self._send_oracle_load()
+        self.send_oracle_load()
         on_gpu = startup.may_use_gpu(self.settings)
         if on_gpu or self.settings.simulate:
             self._send_load(interpret=False)  # at the same time as the oracle; the inputs say whether that was right
@@ -182,7 +184,7 @@ class Judge:
         self.bench = [name for name in declared["bench_cases"] if name not in cases] if is_asked else []
         return chosen
 
-    def _send_oracle_load(self, process: worker.Worker | None = None) -> None:
+    def send_oracle_load(self, process: worker.Worker | None = None) -> None:
         settings, files = self.settings, (self.settings.kernel, self.settings.reference)
         path, reference = (str(file.expanduser().absolute()) if file else None for file in files)
         (process or self.oracle).send("load", path=path, reference=reference, simulate=settings.simulate)
@@ -191,7 +193,7 @@ class Judge:
         """Another process for the reference: values of the judge's own made it fault on the device."""
         self.oracle.close()
         self.oracle = self._worker("oracle")
-        self._send_oracle_load()
+        self.send_oracle_load()
         self.ask_oracle_answer("load")
         for op, arguments in self.added:
             self.ask_oracle(op, **arguments)
@@ -260,7 +262,7 @@ class Judge:
     def rehearse(self) -> None:
         """Let another oracle import the file and what hostile trials will need, while other trials run."""
         self.understudy = self._worker("oracle")
-        self._send_oracle_load(self.understudy)
+        self.send_oracle_load(self.understudy)
         self.understudy.send("rehearse")
 
     def take_understudy(self) -> None:

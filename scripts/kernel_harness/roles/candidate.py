@@ -18,6 +18,7 @@ import torch
 
 from .. import simulation, values
 from ..contract import ContractError, KernelFile, load_kernel
+from ..inputs import vast
 from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
 from ..observation.fingerprint import Pending, fingerprint
 from ..observation.poison import PATTERNS, poison_next, poison_results
@@ -28,14 +29,13 @@ from ..observation.witness import Witness
 from ..outputs import aliases, contents, distance, gradients, leaves, places, result_problem, settled
 from ..processes import neutral
 
-SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
-
 _file: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _around = neutral.hidden  # around the file's own code; the simulator where there is one
 _captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (slot, result of the capture, its nodes)
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
+SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
 HISTORY_BYTES, HISTORY_RESULTS, WARM = 256 * 2**20, 8, 4
 _sleep, _clock = time.sleep, time.perf_counter  # bound before the kernel file is imported, as all that is called here
 
@@ -272,10 +272,10 @@ def many_calls(bundle: dict, slot: str, outputs: list[str], count: int, seconds:
     """simulation.many_calls on the values of ``bundle``; the last results of new launches go to ``outputs``."""
     entry = prepare(bundle, slot, "", None)
     try:
-        found = simulation.many_calls(_around, _file.kernel_fn, entry.inputs, _file.mutates, count, seconds)
+        kernel_fn, mutates = _file.kernel_fn, _file.mutates
+        calls, new, is_reused = simulation.many_calls(_around, kernel_fn, entry.inputs, mutates, count, seconds)
     except BaseException as error:
         return failures.answer(error, _file.path)
-    calls, new, is_reused = found
     saved = [(call, _save(entry, result, output)) for output, (call, result) in zip(outputs, new[::-1], strict=False)]
     return {"calls": calls, "reused": is_reused, "found": [{"call": call, "bundle": bundle} for call, bundle in saved]}
 
@@ -390,4 +390,11 @@ def _save(entry: Slot, result, output: str) -> dict:
     return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
 
 
-HANDLERS = {f.__name__: f for f in (load, call, alternate, many_calls, recheck, drop, graph, ablate)}
+def sample(**asked) -> dict:
+    try:  # vast.sampled of kernel_fn
+        return vast.sampled(_file, _file.kernel_fn, reference_guard.allowed(_file), **asked)
+    except BaseException as error:
+        return failures.answer(error, _file.path)
+
+
+HANDLERS = {f.__name__: f for f in (load, call, alternate, many_calls, recheck, drop, graph, ablate, sample)}

@@ -18,7 +18,7 @@ from .. import simulation, values
 from ..comparison.choices import Choices, is_hidden
 from ..comparison.roundings import Exactness, PinnedRoundings, Roundings
 from ..contract import ContractError, KernelFile, author_traceback, load_kernel
-from ..inputs import case_sizes
+from ..inputs import case_sizes, vast
 from ..inputs import rare_draws as rare
 from ..inputs.seeding import reseeded
 from ..inputs.symbols import symbols_elsewhere
@@ -396,4 +396,4 @@ def _of_the_file(function: Callable) -> Callable:
 
 _SERVED = (load, inputs, rare_draws, reference, is_exact, rehearse)
 HANDLERS = {function.__name__: function for function in _SERVED}
-HANDLERS |= {name: _of_the_file(function) for name, function in case_sizes.QUESTIONS.items()}
+HANDLERS |= {name: _of_the_file(function) for name, function in {**case_sizes.QUESTIONS, **vast.QUESTIONS}.items()}

@@ -41,7 +41,7 @@ def test_a_new_oracle_gets_the_cases_that_were_added():
     judge.added = [("add_between", {"limit": 7, "without": []}), ("add_unset", {"limit": 7, "without": ["n=99"]})]
     judge.oracle = SimpleNamespace(close=lambda: asked.append("close"))
     judge._worker = lambda role: SimpleNamespace(role=role)
-    judge._send_oracle_load = lambda: asked.append("load")
+    judge.send_oracle_load = lambda: asked.append("load")
     judge.ask_oracle_answer = lambda op: asked.append(f"{op} answered")
     judge.ask_oracle = lambda op, **arguments: asked.append((op, arguments))
 
