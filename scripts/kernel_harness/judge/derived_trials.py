@@ -5,6 +5,7 @@ laid out in other ways (layouts.py)."""
 from __future__ import annotations
 
 import math
+import re
 import signal
 import time
 from contextlib import suppress
@@ -20,6 +21,8 @@ from .case_choice import FEW_BYTES, THOROUGH_BYTES
 from .judgement import REFUSALS
 from .trials import CaseTrials
 
+LACKS_MEMORY = re.compile(r"out of memory|OutOfMemory|MemoryError|(can't|cannot|not) allocate|shared memory, Req", re.I)
+REJECTED = re.compile(r"invalid (configuration )?argument|InvalidValue|INVALID_VALUE|INVALID_CONFIG", re.I)  # a launch
 LAST_CASES = 2
 MOST_SIZES, MOST_DOUBLED, MOST_UNLIKE, MOST_KEYWORDS, MOST_EMPTY = 14, 5, 5, 8, 4
 MAY_BE_REFUSED = ("uneven-sizes", "unlike-sizes", "empty-sizes", "sizes-beyond", "sizes-timed", "sizes-far")
@@ -194,6 +197,7 @@ def _backwards(judge) -> list[str]:
 
 class _DerivedTrial(CaseTrials):
     most = math.inf  # bytes of the inputs of the file's largest case
+    tree = property(lambda self: read_source(self.settings.kernel)[1])
 
     def __init__(self, judge, case: str, thorough: bool):
         super().__init__(judge, case, thorough)
@@ -228,8 +232,9 @@ class _DerivedTrial(CaseTrials):
             if reply is None and check == "sizes-far" and self.error.startswith(REFUSALS):
                 return False  # it may take a smaller one
             if reply is None:
-                if check not in MAY_BE_REFUSED or not ("memory" in self.error or self.error.startswith(REFUSALS)):
-                    self._fail(check, self.error[:160], "memory" not in self.error)
+                lacks = LACKS_MEMORY.search(self.error) is not None
+                if check not in MAY_BE_REFUSED or not (lacks or self.error.startswith(REFUSALS)):
+                    self._fail(check, self.error[:160], not lacks)
                 break
             if seen := self._wrong(reply):
                 is_near = self._has_structure(reply, self.base) and not self._is_reported(reply)
@@ -270,9 +275,8 @@ class _DerivedTrial(CaseTrials):
         return bool(reply["facts"]["simulated"] and reply["facts"]["simulated"]["findings"])
 
     def _tell(self, check: str, seen: str) -> None:
-        tree = read_source(self.settings.kernel)[1]
         claimed = {"uneven-sizes": claims.takes_any_size, "empty-sizes": claims.takes_nothing}
-        is_advice = check == "unlike-sizes" or (check in claimed and not claimed[check](tree))
+        is_advice = check == "unlike-sizes" or (check in claimed and not claimed[check](self.tree))
         if is_advice and not self.judge.paranoid:
             self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")
         else:
@@ -283,6 +287,8 @@ class _DerivedTrial(CaseTrials):
         if check == "case-order" and is_its_own:
             order = "Called with the last cases first, in a new process, kernel_fn gives no result"
             self.outcome.add("crash", f"{order}: {seen}. It depends on the calls before.", self.case)
+        elif REJECTED.search(seen) and check != "empty-sizes" and claims.takes_any_size(self.tree):
+            self.outcome.add("crash", f"The docstring says any size, and a launch is rejected: {seen}.", self.case)
         else:
             how = "refuses this, as it may" if seen.startswith(REFUSALS) else "gives no result"
             self.outcome.note(f"[{self.case}] kernel_fn {how}: {seen}")
@@ -356,7 +362,7 @@ class _DerivedTrial(CaseTrials):
             seen = self._wrong(reply) if reply else "" if self.error.startswith(REFUSALS) else self.error[:160]
         except WorkerError as error:
             seen = f"its process is lost: {error}"
-        if seen and (self.judge.paranoid or claims.takes_any_address(read_source(self.settings.kernel)[1])):
+        if seen and (self.judge.paranoid or claims.takes_any_address(self.tree)):
             self.outcome.add("other-layouts", f"With {OFFSET}: {seen}.", self.case)
         elif seen:
             self.outcome.note(f"[case {self.case}] with {OFFSET}: {seen}. {OFFSET_ADVICE}")

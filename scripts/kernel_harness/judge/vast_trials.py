@@ -10,6 +10,7 @@ from ..contract import read_source
 from ..inputs import claims
 from ..processes.worker import Worker, WorkerDied, WorkerError
 from ..values import Bundle
+from .derived_trials import LACKS_MEMORY
 from .judgement import REFUSALS
 
 ELEMENTS = 2**31
@@ -56,7 +57,7 @@ def _judge(judge, oracle, candidate, what: str, case: dict) -> None:
         except WorkerDied as lost:
             reply, error = {}, f"its process is lost: {lost}"
         if "bundle" not in reply:
-            if error and "memory" not in error.split("illegal memory")[0] and not error.startswith(REFUSALS):
+            if error and not LACKS_MEMORY.search(error) and not error.startswith(REFUSALS):
                 _tell(judge, what, error[:160])
             return
         theirs, mine = (values.Mapping(Bundle.from_json({**r["bundle"], "file": str(file)}), writable=False)

@@ -125,13 +125,13 @@ class Judge:
             return shrunk_trials.run_resized(self)
         thorough = self._thorough_case(cases)
         jobs = [partial(trials.run_case, case=name) for name in cases if name != thorough]
+        if self.full and not self.settings.cases and on_gpu and vast_trials.is_due(self):
+            jobs.insert(0, vast_trials.run)  # what takes long comes early
         self.planned = [thorough, *(name for name in cases if name != thorough)]
         if self.settings.simulate and not self.settings.cases:
             jobs.append(shrunk_trials.run)
         if self.full and not self.settings.cases:
             jobs.append(derived_trials.run)
-        if self.full and not self.settings.cases and on_gpu and vast_trials.is_due(self):
-            jobs.append(vast_trials.run)
         # The largest stand last in most files; begun last, it would be waited for by all lanes.
         jobs += [partial(trials.run_case, case=name, bench=True) for name in reversed(self.bench[:MAX_BENCH_CASES])]
         if self.lanes:

@@ -126,3 +126,32 @@ def test_what_the_simulator_has_no_time_for_is_told(simulate, done, monkeypatch)
 
     assert len(asked) == done
     assert any(note.startswith("2 further sizes") for note in judge.outcome.notes) == (done == 1)
+
+
+LAUNCH = "CUDADialectError: CUDA launch failed: cudaErrorInvalidValue (1). Check grid, block, dynamic shared memory"
+MEMORY = "OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB"
+
+
+@pytest.mark.parametrize(("doc", "error", "found", "notes"), [
+    ("x of any size.", LAUNCH, ["crash"], 0), ("x contiguous.", LAUNCH, [], 1), ("x of any size.", MEMORY, [], 0),
+], ids=["promised", "not promised", "no memory"])  # fmt: skip
+def test_a_launch_that_is_rejected_breaks_a_promise_of_any_size(doc, error, found, notes, tmp_path, monkeypatch):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(f'"""{doc}"""\n')
+    settings = Settings(kernel=kernel)
+
+    class Trial(derived_trials._DerivedTrial):
+        def __init__(self):
+            self.settings, self.outcome, self.case, self.error = settings, Outcome(settings), "b=1048577", error
+            self.judge, self.base = SimpleNamespace(remove_files=lambda: None, progress=lambda text: None), {}
+
+        _begin = lambda self: SimpleNamespace(size=1 << 20)
+        _working_copy = lambda self, first: SimpleNamespace(bundle=None)
+        _ask_other = lambda self, *_, **__: None
+
+    monkeypatch.setattr(derived_trials, "finite", lambda base: True)
+    trial = Trial()
+    trial.is_judged(None, "sizes-far")
+
+    assert [finding.check for finding in trial.outcome.findings] == found
+    assert len(trial.outcome.notes) == notes

@@ -1,5 +1,5 @@
-"""Rows of any number of pages, gathered by a Triton kernel whose offsets of elements are 32 bits wide: beyond 2^31
-elements of the cache they wrap.
+"""Rows of any number of pages, gathered by a Triton kernel whose offsets are as wide as the places are: in a cache of
+several gigabytes they wrap.
 
 catalogue: D10
 seen at: a stranger's file (a paged cache)
