@@ -56,6 +56,10 @@ VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-call
 NEEDED = {
     "a7_seeds_the_caller_s_random": ("state",),
     "a9_collector_is_off": ("many-calls",),
+    "b1_answers_by_all_bytes": ("replay",),
+    "b3_last_answer_in_the_same_memory": ("many-calls",),
+    "c2_gaps_between_frames": ("other-values",),
+    "d7_times_in_float": ("other-values",),
     "b3_last_answer_right_after_a_call": ("many-calls",),
     "b4_buffers_of_backward": ("other-values",),
     "b7_plan_of_even_groups": ("other-values",),

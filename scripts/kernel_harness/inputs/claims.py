@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable
 
@@ -38,6 +39,7 @@ ANY_ADDRESS = re.compile(
 NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
 REFUSES = re.compile(
     r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
+LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|<|not)\b|<")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
 BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", re.IGNORECASE)
 
@@ -109,9 +111,13 @@ def parameters(tree: ast.Module) -> list[str]:
 
 
 def ranges(tree: ast.Module, names: Iterable[str]) -> dict[str, tuple[float, float]]:
-    """The first and last number that each of the parameters may be, as in "d: an integer from 1 to 2^31 - 1"."""
+    """The first and last number that each of the parameters may be, as in "d: an integer from 1 to 2^31 - 1"; infinity
+    where it is said to be any positive integer."""
     found = {}
     for name in names:
+        said = rf"(?<![\w.]){re.escape(name)}(?: \([^)]*\))?(?:,|:| is)? (?:an?y? )?positive (?:int|integer)\b([^.;]*)"
+        if (match := re.search(said, " ".join(_said(tree).split()))) and not LIMITED.search(match[1]):
+            found[name] = 1, math.inf
         said = rf"(?<![\w.]){re.escape(name)}(?: \([^)]*\))?:? (?:[^.;:]{{0,40}}? )??from {NUMBER} to {NUMBER}"
         if match := re.search(said, " ".join(_said(tree).split())):
             parts = match.groups()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..contract import ContractError
 from ..inputs import variations
 from ..values import Bundle
@@ -9,6 +11,7 @@ from .device_trials import DeviceTrials
 from .verification import CALLS, MORE_CALLS_SECONDS
 
 NEAR_DRAWS, NEAR_CALLS = 2, 6  # of values of which few elements change places, in turn
+KEPT_SECONDS, LONG_SECONDS, KEPT_TIMES, KEPT_DRAWS = 1e-3, 0.2, 8, 3  # of calls whose answers may be kept
 SOON = 2  # times that a call comes right after others: a busy machine may make it late
 
 
@@ -51,9 +54,42 @@ class CallTrials(DeviceTrials):
             told = f"{max(reply['distinct'])} different results for the same values in {reply['calls']} calls"
             self.outcome.note(f"[case {self.case}] {told}, all within the bound")
 
+    def _kept(self, first: Bundle) -> None:
+        """Is the answer kept by what the inputs hold? Then a call on values that it has met takes next to nothing, and
+        one on inputs of which any one is new as long as ever. Not on a GPU, where to look at them takes as long."""
+        if self.on_gpu or self.call_seconds > LONG_SECONDS:
+            return
+        new, fresh, met = first, math.inf, 0.0
+        for _ in range(KEPT_DRAWS):
+            before, (new, moved) = new, self._varied(first, variations.warp)
+            if not moved or len(taken := self._seconds(new, before)) < 2:
+                return
+            fresh, met = min(fresh, taken[-1]), max(met, *taken[1:-1])
+            if fresh < KEPT_SECONDS or KEPT_TIMES * met > fresh or not self._accepts(new):
+                return
+        for index in range(len(first.tree["items"])):
+            for kinds in ("float", "ruled", "index"):
+                other, moved = self._varied(new, variations.swap_one, {index}, kinds)
+                if moved and 2 * self._seconds(other, new)[-1] < fresh:
+                    return  # what is kept hangs on others, as the plan of a weight does
+        seen = f"A call on values that it has met takes {1e3 * met:.2g} ms, and one on new ones {1e3 * fresh:.2g} ms"
+        self.outcome.add("replay", f"{seen}: it keeps its answers by what the inputs hold.", self.case)
+
+    def _seconds(self, bundle: Bundle, before: Bundle) -> list[float]:
+        """Of calls on the values of ``before`` and then on these, in one memory; infinity where it refuses them."""
+        return self._soon(bundle, before).get("seconds", [math.inf])
+
+    def _soon(self, bundle: Bundle, before: Bundle) -> dict:
+        work, other, output = self._working_copy(bundle), self._working_copy(before), self.judge.new_file("out")
+        how = {"bundle": work.bundle.to_json(), "other": other.bundle.to_json(), "slot": "c", "output": str(output)}
+        reply = self.judge.ask_candidate("soon", self.case, **how)
+        if "bundle" in reply:
+            self._take_result(reply, output, "right after a call on other values")
+        return reply
+
     def _right_after(self, first: Bundle) -> None:
-        """Other values in other memory, with nothing between this call and the one before: where a timed loop is told
-        from a checker's by the pause between its calls, the answer is the last one's."""
+        """Other values with nothing between this call and the one before, in the same memory and in other: where a
+        timed loop is told from a checker's by the pause between its calls, the answer is the last one's."""
         new, moved = self._varied(first, variations.warp)
         if not moved:
             new, moved = self._other_inputs(first)
@@ -69,4 +105,10 @@ class CallTrials(DeviceTrials):
             reply = self._call(label, work, "b", may_fail=True, poison="nan", before=before)
             if "bundle" in reply and self._failed_quietly(reply, expected):
                 self._judge_trial(label, reply, expected, new, work, decisive="many-calls")
+                return
+        for _ in range(SOON):
+            reply = self._soon(new, first)
+            if "bundle" in reply and self._failed_quietly(reply, expected):
+                seen = f"{self._worst(reply, expected)} ({label}, in the same memory)."
+                self.outcome.add("many-calls", seen, self.case)
                 return

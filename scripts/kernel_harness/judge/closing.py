@@ -10,8 +10,8 @@ def check(judge) -> None:
     outcome = judge.outcome
     judge.recheck()
     ask_without_launches(judge)
-    nothing_compared = not any(c["total"] for c in outcome.comparisons) and not outcome.facts.get("too_large")
-    if nothing_compared and not outcome.findings:
+    compared = any(c["total"] for c in outcome.comparisons) or outcome.facts.get("numbers")
+    if not compared and not outcome.facts.get("too_large") and not outcome.findings:
         outcome.add("no-teeth", "No element was compared in any case: the results are empty.")
     toothless = sorted({name for (_, name), passed in judge.teeth.items() if all(passed)})
     if toothless and not any(found.case for found in outcome.findings):  # a case that failed was not asked

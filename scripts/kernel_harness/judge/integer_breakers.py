@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -125,6 +126,10 @@ class IntegerBreakers(FileChecks):
             if moved and not self._moves(new, is_taken=True):
                 what = f"other numbers than 1 for what the reference only asks whether it is zero, input {index},"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
+        new, moved = self._varied(first, integers.late, kinds="index")
+        if moved and not self._moves(new, is_taken=True):
+            what = f"integers that all lie {integers.LATE} further, which changes no answer,"
+            found.append(RuleBreaker("other-values", what, new, decides=True))
         for index in sorted(reference_source.only_rounded(tree)):
             new, moved = self._varied(first, structured.further, {index}, "index")
             if moved and self._moves(new):
@@ -138,14 +143,17 @@ class IntegerBreakers(FileChecks):
         return found + self._thresholds(first, tree)
 
     def _at_their_ends(self, first: Bundle) -> list[RuleBreaker]:
-        """Numbers that are the first or last of those which a docstring takes; no counts far above the case's."""
+        """Numbers that are the first or last of those which a docstring takes; no counts far above the case's. Where it
+        takes any, one that is larger than every dimension."""
         tree, items, found = read_source(self.settings.kernel)[1], first.tree["items"], []
+        largest = max((size for _, node in values.tensors_of(first.tree) for size in node["shape"]), default=0)
         names = claims.parameters(tree)[: len(items)]
         for name, ends in claims.ranges(tree, names).items():
             index = names.index(name)
             kind, old = items[index]["kind"], items[index].get("value")
             if kind not in ("int", "float") or isinstance(old, str):
                 continue
+            ends = [largest + 1 if math.isinf(end) else end for end in ends]
             for end in (int(end) if kind == "int" else float(end) for end in ends):
                 if end == old or (kind == "int" and end > MOST_COUNTED * max(old, 1)):
                     continue

@@ -20,6 +20,7 @@ from ..comparison.structure import (
     owner_of,
     part_of,
     rms,
+    scalars,
     shape_problem,
     structure_problem,
     tensors,
@@ -222,6 +223,7 @@ class CaseJudge:
         if problem:
             self.outcome.add("shape", problem, self.case)
             raise Stop
+        self.outcome.facts["numbers"] = bool(scalars(wanted))
         if facts["deferred"]:
             # Work on the legacy stream is late for a side stream's caller: a mistake, no attempt to hide time.
             check = "stream" if decisive == "stream" else "deferred"

@@ -122,7 +122,7 @@ class CaseTrials(CallTrials):
         steps = [] if self.bench else [lambda: self._repeat(first, expected, reply)]
         steps.append(lambda: self._replay(first, work))
         if thorough and not judge.mutates:
-            steps.append(lambda: self._worn(first, work))
+            steps += [lambda: self._worn(first, work), lambda: self._kept(first)]
         if thorough:  # what is caught in fewer calls needs no further process, unless it is there
             steps.insert(0 if judge.spares else len(steps), lambda: self._start_others(first))
         is_in_full = judge.full and not (simulate or large or self.bench)

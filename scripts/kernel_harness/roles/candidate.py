@@ -19,14 +19,24 @@ import torch
 from .. import simulation, values
 from ..contract import ContractError, KernelFile, load_kernel
 from ..inputs import vast
-from ..observation import audit, census, failures, graph_nodes, integrity, interpreter, own_inputs, reference_guard
-from ..observation.fingerprint import Pending, fingerprint
+from ..observation import (
+    audit,
+    census,
+    failures,
+    graph_nodes,
+    in_turn,
+    integrity,
+    interpreter,
+    own_inputs,
+    reference_guard,
+)
+from ..observation.in_turn import WARM, device, prints, save
 from ..observation.poison import PATTERNS, poison_next, poison_results
-from ..observation.slots import SLOTS, Slot, alias, disguise, fill_device, filled, lend, on_stream, prepare, read_back
+from ..observation.slots import SLOTS, Slot, fill_device, filled, lend, on_stream, prepare, read_back
 from ..observation.surroundings import Surroundings
 from ..observation.tracing import trace_call
 from ..observation.witness import Witness
-from ..outputs import aliases, contents, distance, gradients, leaves, places, result_problem, settled
+from ..outputs import aliases, contents, gradients, leaves, result_problem, settled
 from ..processes import neutral
 
 _file: KernelFile | None = None
@@ -36,7 +46,7 @@ _captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (s
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
 SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
-HISTORY_BYTES, HISTORY_RESULTS, WARM = 256 * 2**20, 8, 4
+HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
 _sleep, _clock = time.sleep, time.perf_counter  # bound before the kernel file is imported, as all that is called here
 
 
@@ -122,17 +132,17 @@ def call(
         mine = own_inputs.drawn(_file, own) if own else []
     on_gpu = any(t.is_cuda for t in entry.storages.values())
     if backward:
-        torch.ones(1, device=_device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own
+        torch.ones(1, device=device(entry), requires_grad=True).sum().backward()  # starts threads of PyTorch's own
     state, threads = integrity.numeric_state(), integrity.thread_count()
     before_call = contents(entry.inputs)
     arguments, facts = list(entry.inputs), {}
     try:
         with on_stream(stream if on_gpu else "default") as side:
-            poison_next(list(expected_nbytes), poison, _device(entry))  # in the pool of this stream
+            poison_next(list(expected_nbytes), poison, device(entry))  # in the pool of this stream
             if on_gpu:
                 fill_device(entry, late=stream == "slow")
             arguments = own_inputs.holding(mine, arguments)
-            around = Surroundings(PATTERNS[poison], _device(entry)) if on_gpu else None
+            around = Surroundings(PATTERNS[poison], device(entry)) if on_gpu else None
             started = _clock()
             interpreter.taken()
             turns = interpreter.launching(launches)
@@ -151,7 +161,7 @@ def call(
             if around:
                 with contextlib.suppress(RuntimeError):  # a result without memory of its own
                     around.look([t for t in leaves(result) if t.layout is torch.strided])
-            early = _prints(result, snapshot=True)  # on the same stream, before anything is waited for
+            early = prints(result, snapshot=True)  # on the same stream, before anything is waited for
             if side is not None:
                 side.synchronize()
         threads_now, python_threads = integrity.thread_count(), integrity.threads_of_python()
@@ -167,7 +177,7 @@ def call(
         if on_gpu:
             torch.cuda.synchronize()
     busy = integrity.busy_share(_sleep) if python_threads else 0.0
-    late = _prints(result)
+    late = prints(result)
     shared = aliases(result, entry.inputs, _file.mutates)
     facts |= {
         "held": None if shared else _remember(f"call {next(_call_numbers)}", result, late),
@@ -186,7 +196,7 @@ def call(
     if on_gpu:
         read_back(entry)
     try:
-        return {"bundle": _save(entry, result, output), "facts": facts}
+        return {"bundle": save(_file, entry, result, output), "facts": facts}
     except values.UnsupportedValue as error:
         return {"problem": f"kernel_fn returns {error}", "check": "structure"}
 
@@ -207,65 +217,15 @@ def _watched(arguments: list, trace: bool, count: bool, facts: dict):
 
 
 def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: int, seconds: list[float]) -> dict:
-    """Call kernel_fn ``count`` times in the same memory, on the values of ``bundle`` and ``other`` in turn.
-
-    Nothing is between calls but the new values; guard zones hold data, unlooked at. A result unlike the earlier ones of
-    its values goes to the next of ``outputs``. ``reused``: the call whose result lies in the memory of one of the first
-    two, which are held, or 0. seconds: when to end early; until when ``count`` calls of equal results are gone beyond.
-    """
+    """in_turn.alternate on the values of the two bundles, in the memory of ``slot``."""
     entry = prepare(bundle, slot, "", None)
-    gc.disable()  # as timeit has it, so that a loop that is timed can be told by it
-    try:
-        return _alternate(entry, bundle, other, outputs, count, seconds)
-    except BaseException as error:
-        return failures.answer(error, _file.path)
-    finally:
-        gc.enable()
+    return _or_failure(in_turn.alternate, _file, _around, entry, [bundle, other], outputs, count, seconds,
+                       neutral.CALLERS)
 
 
-def _alternate(entry: Slot, bundle: dict, other: dict, outputs: list[str], count: int, seconds: list[float]) -> dict:
-    sources = [values.Mapping(values.Bundle.from_json(b), writable=False) for b in (bundle, other)]
-    if entry.blocks:
-        sources = [{i: s.bytes_of(i).to(entry.storages[i].device) for i in entry.storages} for s in sources]
-        fill_device(entry)
-    else:
-        sources = [{i: s.bytes_of(i).clone() for i in entry.storages} for s in sources]
-    disguise(entry)
-    poison_next([], "nan", _device(entry))  # what was written to memory stays when it is given back
-    seen, found, started, firsts, farthest, reused = ([], []), [], _clock(), {}, -1.0, 0
-    for call_index in itertools.count():
-        which = call_index % 2
-        caller, call_as = neutral.CALLERS[call_index % len(neutral.CALLERS)]
-        for index, data in sources[which].items():
-            # Beside blocks on the GPU there may be scalars of no dimension on the CPU.
-            (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(data)
-        for tensor in leaves(entry.inputs):
-            torch.autograd.graph.increment_version(tensor)
-        result = None  # its memory is what the next one gets
-        with _around():
-            result = call_as(_file.kernel_fn, entry.inputs)
-        if len(firsts) == 2 and not reused and (places(firsts[0]) ^ places(firsts[1])) & places(result):
-            reused = call_index + 1  # what both of the first have is a constant that the file hands out
-        prints = _prints(result)
-        if outputs and not any(prints == old for old in seen[which]):
-            if problem := result_problem(result):
-                return problem
-            seen[which].append(prints)
-            far = distance(result, firsts.setdefault(which, settled(result)) if not _file.mutates else result)
-            if len(found) < len(outputs) - 1 or far > farthest:
-                # The last place goes to whatever is farthest from the first result of its values.
-                if len(found) == len(outputs):
-                    Path(outputs[-1]).unlink()
-                    found.pop()
-                farthest = max(farthest, far) if len(found) == len(outputs) - 1 else farthest
-                place = {"values": which, "call": call_index + 1, "by": caller and f", as {caller} calls"}
-                found.append({**place, "bundle": _save(entry, result, outputs[len(found)])})
-        more = call_index >= count - 1
-        if call_index >= 3 and (_clock() - started > seconds[more] or (more and max(map(len, seen)) > 1)):
-            break
-    if entry.blocks:
-        torch.cuda.synchronize()
-    return {"found": found, "calls": call_index + 1, "distinct": [len(s) for s in seen], "reused": reused}
+def soon(bundle: dict, other: dict, slot: str, output: str) -> dict:
+    """in_turn.soon on the values of the two bundles, in the memory of ``slot``."""
+    return _or_failure(in_turn.soon, _file, _around, prepare(bundle, slot, "", None), [bundle, other], output)
 
 
 def many_calls(bundle: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:
@@ -276,8 +236,9 @@ def many_calls(bundle: dict, slot: str, outputs: list[str], count: int, seconds:
         calls, new, is_reused = simulation.many_calls(_around, kernel_fn, entry.inputs, mutates, count, seconds)
     except BaseException as error:
         return failures.answer(error, _file.path)
-    saved = [(call, _save(entry, result, output)) for output, (call, result) in zip(outputs, new[::-1], strict=False)]
-    return {"calls": calls, "reused": is_reused, "found": [{"call": call, "bundle": bundle} for call, bundle in saved]}
+    last = zip(outputs, new[::-1], strict=False)
+    saved = [{"call": call, "bundle": save(_file, entry, result, output)} for output, (call, result) in last]
+    return {"calls": calls, "reused": is_reused, "found": saved}
 
 
 def recheck() -> dict:
@@ -285,7 +246,7 @@ def recheck() -> dict:
     _sleep(SETTLE_SECONDS)
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
-    changed = [name for name, result, prints in _history if _prints(result) != prints]
+    changed = [name for name, result, printed in _history if prints(result) != printed]
     tampered = {"replaced": _snapshot.replaced_functions(), "changed_files": _snapshot.changed_files()}
     return {"changed": changed, "kept": [name for name, _, _ in _history], **tampered}
 
@@ -343,7 +304,7 @@ def graph(
             torch.cuda.synchronize()
         except BaseException as error:
             return failures.answer(error, _file.path)
-        saved = _save(entry, result, output)
+        saved = save(_file, entry, result, output)
         read_back(entry)
     with contextlib.suppress(RuntimeError, AttributeError, ImportError):  # not every release hands its nodes out
         nodes = graph_nodes.Nodes(captured)
@@ -361,40 +322,29 @@ def ablate(slot: str, output: str, fresh: dict, disabled: list[str]) -> dict:
         nodes.replay_without(set(disabled))
     except BaseException as error:
         return failures.answer(error, _file.path)
-    return {"bundle": _save(entry, result, output), "facts": {}}
+    return {"bundle": save(_file, entry, result, output), "facts": {}}
 
 
-def _device(entry: Slot) -> str:
-    return next((str(block.device) for block in entry.blocks.values()), "cpu")
-
-
-def _prints(result, snapshot: bool = False) -> list[tuple]:
-    """Fingerprints of the result's tensors, computed where they are, in stream order."""
-    with torch.no_grad():
-        pending = [fingerprint(t, snapshot) for t in leaves(result) if t.layout is torch.strided]
-    return pending if not any(t.is_cuda for t in leaves(result)) else Pending(pending)
-
-
-def _remember(name: str, result, prints: list) -> str | None:
+def _remember(name: str, result, printed: list) -> str | None:
     """Keep a result for recheck(); its name, by which the judge asks for it, None for one that is not kept."""
     size = sum(t.numel() * t.element_size() for t in leaves(result))
     if size <= HISTORY_BYTES // 8 and not _file.mutates:  # an in-place result changes with its input, by declaration
-        _history.append((name, settled(result), prints))  # as views, which outlive the object that was returned
+        _history.append((name, settled(result), printed))  # as views, which outlive the object that was returned
         del _history[:-HISTORY_RESULTS]
         return name
     return None
 
 
-def _save(entry: Slot, result, output: str) -> dict:
-    mutated = {str(i): settled(entry.inputs[i]) for i in sorted(_file.mutates) if i < len(entry.inputs)}
-    return values.save({"result": settled(result), "mutated": mutated}, Path(output)).to_json()
-
-
 def sample(**asked) -> dict:
-    try:  # vast.sampled of kernel_fn
-        return vast.sampled(_file, _file.kernel_fn, reference_guard.allowed(_file), **asked)
+    """vast.sampled of kernel_fn."""
+    return _or_failure(vast.sampled, _file, _file.kernel_fn, reference_guard.allowed(_file), **asked)
+
+
+def _or_failure(function: Callable, *arguments, **named) -> dict:
+    try:
+        return function(*arguments, **named)
     except BaseException as error:
         return failures.answer(error, _file.path)
 
 
-HANDLERS = {f.__name__: f for f in (load, call, alternate, many_calls, recheck, drop, graph, ablate, sample)}
+HANDLERS = {f.__name__: f for f in (load, call, alternate, many_calls, recheck, drop, graph, ablate, sample, soon)}

@@ -1,6 +1,7 @@
 """What docstrings say of sizes."""
 
 import ast
+import math
 
 import pytest
 from kernel_harness.inputs import claims
@@ -89,3 +90,22 @@ def test_what_a_docstring_takes(claim, said, expected):
 ])  # fmt: skip
 def test_between_which_numbers_an_argument_lies(said, expected):
     assert claims.ranges(ast.parse(f'''"""{said}"""'''), ["x", "d"]) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("hop: a positive integer.", {"hop": (1, math.inf)}), ("hop is any positive int", {"hop": (1, math.inf)}),
+    ("hop: a positive integer, a multiple of 8", {}), ("hop: a positive integer below the width", {}), ("hop: even", {}),
+])  # fmt: skip
+def test_a_positive_integer_is_any(said, expected):
+    assert claims.ranges(ast.parse(f'"""{said}"""'), ["hop"]) == expected
+
+
+@pytest.mark.parametrize(("said", "number", "bits"), [
+    ("A cache of any number of pages.", True, False), ("Any number of rows below 2^31.", True, True),
+    ("An arbitrary amount of tokens, with 32-bit offsets.", True, True), ("There is no number of pages.", False, False),
+])  # fmt: skip
+def test_any_number_is_told_from_those_that_32_bits_count(said, number, bits):
+    tree = ast.parse(f'"""{said}"""')
+
+    assert claims.takes_any_number(tree) is number
+    assert claims.counts_in_32_bits(tree) is bits

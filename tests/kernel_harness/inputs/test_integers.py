@@ -371,3 +371,14 @@ def test_text_is_rows_of_symbols_that_come_again():
     assert indices.are_symbols(text.to(torch.uint8))
     others = text.float(), text > 9, text.sort(1).values, torch.randperm(64), text[:, :8]
     assert not any(map(indices.are_symbols, others))
+
+
+@pytest.mark.parametrize(("given", "moves"), [([3, 500], True), ([-1, 500], False), ([3, 2**29], False), ([], False)])
+def test_integers_lie_as_far_apart_as_before_far_from_zero(given, moves):
+    x = torch.tensor(given, dtype=torch.int32)
+    late = integers.late(x, None)
+
+    assert (late is not None) is moves
+    if moves:
+        assert late.diff().tolist() == x.diff().tolist()
+        assert int(late.min()) > 2**30
