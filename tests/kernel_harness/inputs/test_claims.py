@@ -94,7 +94,8 @@ def test_between_which_numbers_an_argument_lies(said, expected):
 
 @pytest.mark.parametrize(("said", "expected"), [
     ("hop: a positive integer.", {"hop": (1, math.inf)}), ("hop is any positive int", {"hop": (1, math.inf)}),
-    ("hop: a positive integer, a multiple of 8", {}), ("hop: a positive integer below the width", {}), ("hop: even", {}),
+    ("hop: a positive integer, a multiple of 8", {}), ("hop: a positive integer below the width", {}),
+    ("hop: even", {}),
 ])  # fmt: skip
 def test_a_positive_integer_is_any(said, expected):
     assert claims.ranges(ast.parse(f'"""{said}"""'), ["hop"]) == expected
