@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..contract import ContractError, check_archs
 
@@ -116,7 +116,8 @@ def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callabl
             found += [_held(arch, fact, rule, [one]) for one in these] or [_held(arch, fact, rule, [])]
         elif rule.is_upper_bound or first is not None:
             all_of = [(label, lookup(fact)) for label, lookup in kernels if rule.is_upper_bound or label in first]
-            found.append(_held(arch, fact, rule, all_of))
+            held = _held(arch, fact, rule, all_of)
+            found.append(held if rule.is_upper_bound else replace(held, where=f"{held.where} of the first case"))
     return found
 
 

@@ -6,6 +6,7 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -265,18 +266,19 @@ def _compiled_and_simulated(options, settings: Settings, archs: tuple[str, ...],
                 progress.step("EXPECT in all cases")
                 compiled = _in_all_cases(options, compiled, arch)
             for other in of_other_code(compiled.document["kernels"], arch):
-                further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, progress.step)
+                further = _simulate(replace(settings, level="quick"), {**device, "arch": other}, _of(progress, other))
                 _take_in(simulated, further, other)
             if not options.multiprocessors:
                 progress.step("code of the large cases")
                 others = unjudged_code.of_large_cases(simulated, arch)
                 if others or unjudged_code.asks_for_multiprocessors(settings.kernel):
                     count = unjudged_code.few_multiprocessors(settings.kernel, compiled.document["kernels"])
-                    few = {**device, "multiprocessors": count}
-                    unjudged_code.take_in(simulated, _simulate(replace(settings, level="quick"), few, progress.step))
+                    few, step = {**device, "multiprocessors": count}, _of(progress, f"a GPU of {count} multiprocessors")
+                    unjudged_code.take_in(simulated, _simulate(replace(settings, level="quick"), few, step))
                 if resized := unjudged_code.smaller_cases(simulated, others, arch):
                     small = replace(settings, level="quick", resized=resized)
-                    unjudged_code.take_in_smaller(simulated, _simulate(small, device, progress.step))
+                    step = _of(progress, "large cases, shrunk")
+                    unjudged_code.take_in_smaller(simulated, _simulate(small, device, step))
                 unjudged_code.note(simulated, others)
         progress.close()
         done = simulated.facts.get("simulated_cases")
@@ -314,6 +316,11 @@ def _compiled_and_simulated(options, settings: Settings, archs: tuple[str, ...],
         options.format,
         options.output,
     )
+
+
+def _of(progress, what: str) -> Callable[[str], None]:
+    """Steps of a pass that follows the first one."""
+    return lambda text: progress.step(f"{what}: {text}")
 
 
 def _simulate(settings: Settings, device: dict, step, place=None) -> Outcome:
