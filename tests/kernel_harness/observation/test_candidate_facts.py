@@ -205,7 +205,25 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
     assert (reply.get("calls"), reply.get("distinct")) == (4, [1, 1]), reply
     entry = slots.prepare(bundle, "a", "bumped", None)
     assert list(entry.blocks) == [1]
-    assert candidate._device(entry) == str(entry.blocks[1].device)
+    assert candidate.device(entry) == str(entry.blocks[1].device)
+
+
+def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatch):
+    bundle, other = (values.save([torch.full((8,), n)], tmp_path / f"inputs {n}").to_json() for n in (1.0, 2.0))
+    met = []
+    kernel = types.SimpleNamespace(kernel_fn=lambda x: met.append((x.data_ptr(), float(x[0]))) or 3 * x,
+                                   mutates=frozenset())
+    monkeypatch.setattr(candidate, "_file", kernel)
+    monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
+
+    reply = candidate.soon(bundle, other, "a", str(tmp_path / "out"))
+
+    assert [value for _, value in met] == [2.0] * 4 + [1.0]
+    assert len({address for address, _ in met}) == 1
+    assert len(reply["seconds"]) == 5
+    result = values.Mapping(values.Bundle.from_json(reply["bundle"]), writable=False)
+    node = result.bundle.tree["items"]["result"]
+    assert values.rebuild(node, result.bytes_of).tolist() == [3.0] * 8
 
 
 @pytest.mark.parametrize(("folder", "found"), [("torch/_native/ops", None), ("elsewhere", "Triton")])
