@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from daily import todays
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.compile
@@ -35,6 +36,9 @@ CASES = {
 }
 
 
+TODAYS = sorted(todays(CASES, 2))  # each is compiled and simulated
+
+
 def load(example):
     spec = importlib.util.spec_from_file_location(f"example_{Path(example).stem}", ROOT / "examples" / example)
     module = importlib.util.module_from_spec(spec)
@@ -42,7 +46,7 @@ def load(example):
     return module
 
 
-@pytest.mark.parametrize("example", CASES)
+@pytest.mark.parametrize("example", TODAYS)
 def test_the_example_is_right(example):
     cases = [word for case in CASES[example] for word in ("--case", case)]
     command = [sys.executable, ROOT / "scripts" / "verify_kernel.py", ROOT / "examples" / example, *cases]
