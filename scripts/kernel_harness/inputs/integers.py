@@ -17,7 +17,7 @@ CHAIN = 4  # nodes
 DATA = 64  # elements; fewer are parameters
 MOST_LENGTHS = 4096  # more integers are no lengths or offsets
 WIDE = {torch.int32: 2**30, torch.int64: 2**40}  # values up to there: sums in int64 pass 32 bits
-LATE = 1_750_000_000
+LATE = 2**28  # whoever counts how often each occurs needs two gigabytes
 WIDEST = 2**62  # the sum of all
 MIDDLE = 2**15  # products are exact in int32, not in float32
 NARROW = (torch.uint8, torch.int8, torch.int16)  # here the whole range is what data fill
@@ -28,8 +28,8 @@ LAST_DIGITS = 2.0**-16  # of a number that float32 rounds
 
 
 def late(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """The same distances far from zero, as times are in seconds since 1970: float32 holds them in steps of 128."""
-    if x.dtype not in WIDE or not x.numel() or int(x.max()) >= 2**28 or int(x.min()) < 0:
+    """The same distances far from zero, as times have them: float32 holds such numbers in steps of 32."""
+    if x.dtype not in WIDE or not x.numel() or int(x.max()) >= LATE or int(x.min()) < 0:
         return None
     return x + LATE
 
