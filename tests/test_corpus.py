@@ -59,6 +59,7 @@ NEEDED = {
     "b1_answers_by_all_bytes": ("replay",),
     "b3_last_answer_in_the_same_memory": ("many-calls",),
     "c2_gaps_between_frames": ("other-values",),
+    "d4_rewards_taken_for_bits": ("other-values",),
     "d7_times_in_float": ("other-values",),
     "b3_last_answer_right_after_a_call": ("many-calls",),
     "b4_buffers_of_backward": ("other-values",),

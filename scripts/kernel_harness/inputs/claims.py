@@ -39,6 +39,7 @@ ANY_ADDRESS = re.compile(
 NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
 REFUSES = re.compile(
     r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
+ANY_NUMBERS = re.compile(r"\bany (real |finite |float )?(numbers|values|reals|floats)\b", re.IGNORECASE)
 LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|<|not)\b|<")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
 BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", re.IGNORECASE)
@@ -102,6 +103,13 @@ def takes_any_address(tree: ast.Module) -> bool:
 def counts_from_the_end(tree: ast.Module) -> bool:
     """Does one say that negative indices do?"""
     return _says(tree, FROM_THE_END)
+
+
+def any_numbers(tree: ast.Module) -> set[int]:
+    """Positions of kernel_fn's parameters of which the sentence that names them says that they hold any."""
+    said = [text for text in _sentences(tree) if ANY_NUMBERS.search(text) and not REFUSES.search(text)]
+    named = enumerate(parameters(tree))
+    return {i for i, name in named if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in said)}
 
 
 def parameters(tree: ast.Module) -> list[str]:

@@ -243,7 +243,8 @@ class RuleBreakers(IntegerBreakers):
             elif x.dtype.is_floating_point:
                 add(structured.sparser, "zeros among probabilities", index, "ruled", decides=True, openly=True)
                 what = "numbers between 0 and 1, where get_inputs makes none but these two,"
-                add(structured.between_flags, what, index, "ruled", advice=True, known=True)
+                says = index in claims.any_numbers(read_source(self.settings.kernel)[1])
+                add(structured.between_flags, what, index, "ruled", advice=not says, decides=says, known=True)
                 for kinds in ("float", "ruled"):
                     add(structured.toggled, "the other of 0 and 1", index, kinds, decides=True)
         return found

@@ -110,3 +110,13 @@ def test_any_number_is_told_from_those_that_32_bits_count(said, number, bits):
 
     assert claims.takes_any_number(tree) is number
     assert claims.counts_in_32_bits(tree) is bits
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("rewards (P, G) float32, any numbers; mask 0 or 1.", {0}), ("rewards, mask: any values", {0, 1}),
+    ("rewards may be no arbitrary or any numbers", set()), ("rewards float32", set()),
+])  # fmt: skip
+def test_any_numbers_are_said_of_a_parameter(said, expected):
+    tree = ast.parse(f'"""{said}"""\ndef kernel_fn(rewards, mask): pass')
+
+    assert claims.any_numbers(tree) == expected
