@@ -107,7 +107,8 @@ def counts_from_the_end(tree: ast.Module) -> bool:
 
 def any_numbers(tree: ast.Module) -> set[int]:
     """Positions of kernel_fn's parameters of which the sentence that names them says that they hold any."""
-    said = [text for text in _sentences(tree) if ANY_NUMBERS.search(text) and not REFUSES.search(text)]
+    sentences = re.split(r"[.;]\s", " ".join(_said(tree).split()))  # a colon may stand behind the name
+    said = [text for text in sentences if ANY_NUMBERS.search(text) and not REFUSES.search(text)]
     named = enumerate(parameters(tree))
     return {i for i, name in named if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in said)}
 
