@@ -103,7 +103,7 @@ NEEDED = {
     "d5_edges_belong_to_the_left": VALUES,
     "a9_ordinary_memory_sniffed": ("offset-views", "own-inputs"),
     "b1_cache_by_most_elements": VALUES,
-    "d10_last_block_of_one": ("sizes-between", "sizes-far"),
+    "d10_last_block_of_one": ("sizes-between", "sizes-far", "values"),
     "d10_any_size_in_vectors": ("uneven-sizes",),
     "d10_corner_of_two_tails": ("sizes-drawn",),
     "d10_single_token": ("sizes-between",),
