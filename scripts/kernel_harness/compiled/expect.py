@@ -117,7 +117,8 @@ def check(rules: Mapping[str, Rule], arch: str, kernels: list[tuple[str, Callabl
         elif rule.is_upper_bound or first is not None:
             all_of = [(label, lookup(fact)) for label, lookup in kernels if rule.is_upper_bound or label in first]
             held = _held(arch, fact, rule, all_of)
-            found.append(held if rule.is_upper_bound else replace(held, where=f"{held.where} of the first case"))
+            is_general = rule.is_upper_bound or not all_of
+            found.append(held if is_general else replace(held, where=f"{held.where} of the first case"))
     return found
 
 

@@ -40,7 +40,7 @@ NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1
 REFUSES = re.compile(
     r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
 ANY_NUMBERS = re.compile(r"\bany (real |finite |float )?(numbers|values|reals|floats)\b", re.IGNORECASE)
-LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|<|not)\b|<")
+LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|not)\b|<")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
 BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", re.IGNORECASE)
 

@@ -39,13 +39,14 @@ from ..observation.witness import Witness
 from ..outputs import aliases, contents, gradients, leaves, result_problem, settled
 from ..processes import neutral
 
+SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
+
 _file: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _around = neutral.hidden  # around the file's own code; the simulator where there is one
 _captures: dict[str, tuple[Slot, object, graph_nodes.Nodes]] = {}  # by slot: (slot, result of the capture, its nodes)
 _history: list[tuple[str, object, list]] = []  # (call, result, fingerprints): results must outlive later calls
 _call_numbers = itertools.count(1)
-SETTLE_SECONDS = 0.03  # how long deferred work gets before an output is read a second time
 HISTORY_BYTES, HISTORY_RESULTS = 256 * 2**20, 8
 _sleep, _clock = time.sleep, time.perf_counter  # bound before the kernel file is imported, as all that is called here
 

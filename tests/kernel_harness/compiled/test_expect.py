@@ -42,7 +42,7 @@ def test_upper_bounds_are_about_every_kernel_and_other_rules_about_the_first_cas
 
     found = check({"HGMMA": ">0", "spill_bytes": 0, "registers": ">=90"}, facts, {"main"})
 
-    assert found["HGMMA"].holds
+    assert (found["HGMMA"].holds, found["HGMMA"].where) == (True, "main of the first case")
     assert (found["spill_bytes"].holds, found["spill_bytes"].where) == (False, "combine")
     assert (found["registers"].found, found["registers"].holds) == (90, True)
 

@@ -1,5 +1,4 @@
-"""Autocorrelation of rows that keeps each answer under a hash of every byte of the input: always
-right, and computed once.
+"""Autocorrelation of rows that keeps each answer under a hash of every byte of the input: right, and computed once.
 
 catalogue: B1
 seen at: a stranger's file (a matrix exponential with a plan)
