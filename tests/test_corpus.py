@@ -56,6 +56,9 @@ VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-call
 NEEDED = {
     "a7_seeds_the_caller_s_random": ("state",),
     "a9_collector_is_off": ("many-calls",),
+    "b3_half_of_it_in_a_burst": ("many-calls",),
+    "d3_carry_of_sixteen_bits": ("sizes-far",),
+    "d5_sweeps_for_random_pictures": ("other-values",),
     "b1_answers_by_all_bytes": ("replay",),
     "b3_last_answer_in_the_same_memory": ("many-calls",),
     "c2_gaps_between_frames": ("other-values",),

@@ -13,6 +13,8 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise, permutations
 
+import torch
+
 from .case_numbers import (
     LARGEST,
     Place,
@@ -126,15 +128,24 @@ def far(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[list[tu
     """For each size, lists of the same of FAR ones, alone beside small others, and whether it is far above those of all
     cases: who asks what one costs asks for the one before first. Odd where one of the cases' is."""
     tied, orders, found = tied_places(cases), orders_among(cases, timed), []
-    small = sorted((case for case in cases if 0 not in numbers_of(case).values()), key=volume)[:1]
-    for sizes, places in tied.items() if small else ():
-        if min(sizes) < 0 or len(set(sizes)) < 2:
-            continue
-        step, are_powers = math.gcd(*sizes), all(size & (size - 1) == 0 for size in sizes)
-        chosen = [1 << bits if are_powers else ((1 << bits) // step + 1) * step for bits in FAR]
-        rows = [(named(places, size), with_size(small[0], places, size), size > LONGER * max(sizes)) for size in chosen]
-        found.append([row for row in rows if keeps(orders, row[1])])
+    for small in _of_two_dtypes(sorted((c for c in cases if 0 not in numbers_of(c).values()), key=volume)):
+        for sizes, places in tied.items():
+            if min(sizes) < 0 or len(set(sizes)) < 2:
+                continue
+            step, are_powers = math.gcd(*sizes), all(size & (size - 1) == 0 for size in sizes)
+            chosen = [1 << bits if are_powers else ((1 << bits) // step + 1) * step for bits in FAR]
+            made = ((named(places, size), with_size(small, places, size), size) for size in chosen)
+            rows = [(name, case, size > LONGER * max(sizes)) for name, case, size in made]
+            found.append([row for row in rows if keeps(orders, row[1])])
     return [rows for rows in found if any(is_far for _, _, is_far in rows)]
+
+
+def _of_two_dtypes(cases: Sequence[Mapping]) -> list[Mapping]:
+    """The first case, and the first whose dtypes are others: what is carried in few bits shows in few bits."""
+    first: dict[str, Mapping] = {}
+    for case in cases:
+        first.setdefault(repr({name: v for name, v in case.items() if isinstance(v, torch.dtype)}), case)
+    return list(first.values())[:2]
 
 
 def drawn(cases: Sequence[Mapping], timed: Sequence[Mapping] = ()) -> list[tuple[str, dict, Mapping]]:

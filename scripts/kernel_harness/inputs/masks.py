@@ -18,6 +18,40 @@ def one_each(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None
     return torch.zeros_like(x).scatter(-1, places, True)
 
 
+def winding(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Pictures become one line that turns at every other row: what spreads along it takes as long as can be."""
+    if not _is_picture(x):
+        return None
+    new = torch.zeros_like(x)
+    new[..., ::2, :] = 1
+    new[..., 1::4, -1] = 1
+    new[..., 3::4, 0] = 1
+    return new
+
+
+def staircase(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Pictures become a line that takes a step to the side with each step down, to and fro, or a step down with each
+    to the side where they are wider than high."""
+    if not _is_picture(x):
+        return None
+    new = torch.zeros_like(x)
+    along = new if x.shape[-2] >= x.shape[-1] else new.mT
+    high, wide = along.shape[-2:]
+    steps = torch.arange(high + 1, device=x.device)
+    beside = wide - 1 - (steps % (2 * wide - 2) - (wide - 1)).abs()
+    along[..., steps[:-1], beside[:-1]] = 1
+    along[..., steps[:-1], beside[1:]] = 1
+    return new
+
+
+def _is_picture(x: torch.Tensor) -> bool:
+    """True and False, or ones and zeros, in two dimensions of some length, that follow no rule of masks or graphs."""
+    if x.dim() < 2 or min(x.shape[-2:]) < 8 or x.dtype.is_floating_point or x.dtype.is_complex:
+        return False
+    of_two = x.dtype is torch.bool or bool(((x == 0) | (x == 1)).all())
+    return of_two and not _are_parted(x) and not _have_as_many(x) and not _is_relation(x)
+
+
 def elsewhere(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     """As many True in each row of a mask, at random places."""
     if x.dtype is not torch.bool or x.dim() == 0 or x.shape[-1] < 4:
@@ -58,6 +92,14 @@ def led_by_false(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | 
 def _are_parted(x: torch.Tensor) -> bool:
     """Is every row a run of one value and a run of the other, as a length makes them?"""
     return int((x[..., 1:] != x[..., :-1]).sum(-1).max()) < 2
+
+
+def _is_relation(x: torch.Tensor) -> bool:
+    """Symmetric or triangular, or with all of the diagonal: of what is there twice, as the nodes of a graph."""
+    if x.shape[-1] != x.shape[-2]:
+        return False
+    of_itself = bool(x.diagonal(dim1=-2, dim2=-1).all()) or not bool(x.triu(1).any()) or not bool(x.tril(-1).any())
+    return of_itself or torch.equal(x, x.mT)
 
 
 def _have_as_many(x: torch.Tensor) -> bool:

@@ -77,12 +77,12 @@ class CallTrials(DeviceTrials):
 
     def _seconds(self, bundle: Bundle, before: Bundle) -> list[float]:
         """Of calls on the values of ``before`` and then on these, in one memory; infinity where it refuses them."""
-        return self._soon(bundle, before).get("seconds", [math.inf])
+        return self._soon(bundle, before, timed=True).get("seconds", [math.inf])
 
-    def _soon(self, bundle: Bundle, before: Bundle) -> dict:
+    def _soon(self, bundle: Bundle, before: Bundle, timed: bool = False) -> dict:
         work, other, output = self._working_copy(bundle), self._working_copy(before), self.judge.new_file("out")
         how = {"bundle": work.bundle.to_json(), "other": other.bundle.to_json(), "slot": "c", "output": str(output)}
-        reply = self.judge.ask_candidate("soon", self.case, **how)
+        reply = self.judge.ask_candidate("soon", self.case, **how, timed=timed)
         if "bundle" in reply:
             self._take_result(reply, output, "right after a call on other values")
         return reply

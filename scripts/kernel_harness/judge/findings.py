@@ -140,8 +140,8 @@ EXPLANATIONS = {
     "sizes-far": (
         WRONG,
         "At a size far above those of all cases the result is wrong, without an error: {seen} An index, a product of "
-        "sizes or a number of tiles that few bits hold, or a loop that no case goes round twice? If the kernel does "
-        "not take such sizes, it must raise ValueError.",
+        "sizes or a number of tiles that few bits hold, a sum carried in few, or a loop that no case goes round twice? "
+        "If the kernel does not take such sizes, it must raise ValueError.",
     ),
     "uneven-sizes": (
         WRONG,
@@ -198,6 +198,7 @@ EXPLANATIONS = {
     "no-teeth": (UNDECIDED, "{seen} Choose inputs (or a tighter TOLERANCE) that tell a right result from none at all."),
     "not-simulated": (UNDECIDED, "{seen} Run it on a GPU, or choose the others with --case."),
     "weak-inputs": (UNDECIDED, "{seen} Make get_inputs produce data on which the answer depends."),
+    "gpu-full": (UNDECIDED, "{seen} Look at nvidia-smi who holds it, and run again when it is free."),
     "refuses": (
         UNDECIDED,
         "{seen} It accepts get_inputs' own values only, so nothing shows that it computes from them. If others break a "

@@ -42,6 +42,7 @@ class IntegerBreakers(FileChecks):
 
     def _other_widths(self, first: Bundle) -> list[RuleBreaker]:
         """Integers of other signs and widths than get_inputs'."""
+        pictures = {masks.winding: "one winding line of ones", masks.staircase: "a staircase of ones"}
         changes = (
             (integers.both_signs, "integers of both signs"),
             (integers.middle_width, "integers of fifteen bits"),
@@ -49,6 +50,7 @@ class IntegerBreakers(FileChecks):
             (integers.widest, "integers whose sums have sixty bits"),
             (integers.top, "integers near the top of their type"),
             (masks.one_each, "one True in each row"),
+            *pictures.items(),
         )
         found = []
         dtypes = {values.dtype_named(node["dtype"]) for _, node in values.tensors_of(first.tree)}
@@ -57,7 +59,8 @@ class IntegerBreakers(FileChecks):
             if moved and self._moves(new):
                 fills = change is integers.whole_width and dtypes.isdisjoint(integers.WIDE)
                 codes = fills or change is integers.both_signs  # the sign may be the highest bit of a packed field
-                found.append(RuleBreaker("replay", what, new, decides=True, slip=True, codes=codes))
+                slip = change not in pictures  # of which each value is one that get_inputs draws
+                found.append(RuleBreaker("replay", what, new, decides=True, slip=slip, codes=codes))
         return found + self._undivided(first) + self._opposite_bits(first) + self._stretched(first)
 
     def _undivided(self, first: Bundle) -> list[RuleBreaker]:

@@ -336,6 +336,8 @@ class Judge:
     def _died(self, what: str, error: worker.WorkerDied, case: str = "") -> None:
         if error.returncode == 0:
             self.outcome.add("exit", f"The process ended with exit code 0 during {what}." + _tail(error.log), case)
+        elif what == "importing the file" and "CUDA error: out of memory" in error.log:  # its context is made there
+            self.outcome.add("gpu-full", "The GPU has no memory left for another process.", case)
         else:
             self.outcome.add("crash", f"The process ended during {what}: {error}." + _tail(error.log), case)
 

@@ -18,7 +18,8 @@ from .fingerprint import Pending, fingerprint
 from .poison import poison_next
 from .slots import Slot, alias, disguise, fill_device
 
-WARM = 4  # calls that come before one
+WARM = 4  # calls that come before one, each waited for
+BURST, BURST_SECONDS = 512, 0.1  # calls that come before one as those of a timed loop do, until when
 clock = time.perf_counter  # bound before the kernel file is imported, as all that is called here
 
 
@@ -35,19 +36,27 @@ def alternate(file: KernelFile, around: Callable, entry: Slot, bundles: list[dic
         return _alternate(file, around, entry, _sources(entry, bundles), outputs, count, seconds, callers)
 
 
-def soon(file: KernelFile, around: Callable, entry: Slot, bundles: list[dict], output: str) -> dict:
-    """WARM calls on the values of the second bundle, then one on the first's as soon as these are there, whose result
-    goes to ``output``. ``seconds``: of each call, the GPU waited for."""
+def soon(file: KernelFile, around: Callable, entry: Slot, bundles: list[dict], output: str, timed: bool) -> dict:
+    """Calls on the values of the second bundle, then one on the first's as soon as these are there, whose result goes
+    to ``output``. timed: WARM of them, the GPU waited for in each, and ``seconds`` that each call took; else so many
+    as a timed loop makes, with nothing between them but the values."""
     mine, others = _sources(entry, bundles)
     taken = []
     with _uncollected(), around():
-        for data in [others] * WARM + [mine]:
-            _fill(entry, data)
+        begun = clock()
+        for call_index in range(WARM if timed else BURST):
+            if call_index >= WARM and clock() - begun > BURST_SECONDS:
+                break
+            _fill(entry, others)
             started = clock()
             result = file.kernel_fn(*entry.inputs)
-            if entry.blocks and data is others:
+            if entry.blocks and timed:
                 torch.cuda.synchronize()
             taken.append(clock() - started)
+        _fill(entry, mine)
+        started = clock()
+        result = file.kernel_fn(*entry.inputs)
+        taken.append(clock() - started)
     return result_problem(result) or {"bundle": save(file, entry, result, output), "seconds": taken}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
 import hashlib
@@ -27,7 +28,8 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
 
     facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself, ``given`` those
     of them that were handed nothing but (copies of) the arguments: they made it all; ``native`` the extension modules
-    outside torch that were called; ``dsl`` the kernel language that was launched, or None. Kernels that PyTorch
+    outside torch that were called; ``operators`` the namespaces of what was called through torch.ops; ``dsl`` the
+    kernel language that was launched, or None. Kernels that PyTorch
     launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
     ``returns``, ``compiled`` of each function that was called and is in no file: what was compiled from a string.
     """
@@ -38,6 +40,7 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
     given: dict[object, bool] = {}  # frame -> was it handed nothing but inputs?
     compiled: set[CodeType] = set()
     native: set[str] = set()
+    operators: set[str] = set()
     dsl: list[str] = []
 
     def watch(frame, event, argument):
@@ -52,6 +55,8 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
                 is_told = is_told and all(any(_has_values_of(t, one) for one in inputs) for t in telling)
                 is_told = is_told and sum(t.numel() for t in telling or inputs) >= FEWEST_NUMBERS  # else it is chance
                 given[frame] = is_told and not _are_computed(numbers, inputs)
+            elif name == torch_folder + "_ops.py" and frame.f_code.co_name == "__call__":
+                operators.add(str(frame.f_locals.get("self")).partition(".")[0])
             if name != file and not _is_in_a_file(name):
                 compiled.add(frame.f_code)
             if not dsl and any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
@@ -78,8 +83,15 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
         "bodies": sorted(map(_digest, codes)),
         "compiled": sorted(map(_digest, compiled)),
         "native": sorted(native),
+        "operators": sorted(operators),
         "dsl": dsl[0] if dsl else None,
     }
+
+
+def registered_by(tree: ast.Module, operators: Iterable[str]) -> list[str]:
+    """Those namespaces of operators that a string of the file names, and no imported module does: it registers them."""
+    strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [name for name in operators if name not in sys.modules and any(name in text for text in strings)]
 
 
 def _tensors_in(values: Iterable) -> list:

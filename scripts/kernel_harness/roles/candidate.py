@@ -224,9 +224,9 @@ def alternate(bundle: dict, other: dict, slot: str, outputs: list[str], count: i
                        neutral.CALLERS)
 
 
-def soon(bundle: dict, other: dict, slot: str, output: str) -> dict:
+def soon(bundle: dict, other: dict, slot: str, output: str, timed: bool) -> dict:
     """in_turn.soon on the values of the two bundles, in the memory of ``slot``."""
-    return _or_failure(in_turn.soon, _file, _around, prepare(bundle, slot, "", None), [bundle, other], output)
+    return _or_failure(in_turn.soon, _file, _around, prepare(bundle, slot, "", None), [bundle, other], output, timed)
 
 
 def many_calls(bundle: dict, slot: str, outputs: list[str], count: int, seconds: float) -> dict:

@@ -17,13 +17,13 @@ import torch
 from .. import simulation, values
 from ..comparison.choices import Choices, is_hidden
 from ..comparison.roundings import Exactness, PinnedRoundings, Roundings
-from ..contract import ContractError, KernelFile, author_traceback, load_kernel
+from ..contract import ContractError, KernelFile, author_traceback, load_kernel, read_source
 from ..inputs import case_sizes, vast
 from ..inputs import rare_draws as rare
 from ..inputs.seeding import reseeded
 from ..inputs.symbols import symbols_elsewhere
 from ..observation import integrity
-from ..observation.tracing import trace_call
+from ..observation.tracing import registered_by, trace_call
 from ..outputs import aliases, gradients
 from ..processes import bytecode
 
@@ -39,6 +39,7 @@ _reference: KernelFile | None = None
 _snapshot: integrity.Snapshot | None = None
 _pretending = contextlib.nullcontext
 _backward = ""  # does a request want the gradients of the inputs in place of the result?
+_known_operators = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names())  # PyTorch's
 _symbols: dict[tuple[str, bool], frozenset] = {}  # of a case, which of its tensors are symbols in others
 
 
@@ -256,15 +257,11 @@ def _run(arguments: list, traced: bool = True) -> tuple:
         )
     except BaseException as error:
         return None, _failure("reference_fn", error) | {"lost": case_sizes.device_is_lost()}, None
-    if trace["dsl"]:
-        return (
-            None,
-            {
-                "contract": f"reference_fn launches a kernel of its own ({trace['dsl']}): it must compute the "
-                "answer in plain PyTorch"
-            },
-            None,
-        )
+    own = registered_by(read_source(_reference.path)[1], set(trace["operators"]) - _known_operators)
+    if trace["dsl"] or own:
+        what = f"launches a kernel of its own ({trace['dsl']})" if trace["dsl"] else (
+            f"calls an operator that its file registers (torch.ops.{own[0]})")
+        return None, {"contract": f"reference_fn {what}: it must compute the answer in plain PyTorch"}, None
     return result, None, trace
 
 

@@ -1,6 +1,7 @@
 """Sizes between those of a file's cases."""
 
 import pytest
+import torch
 from kernel_harness.inputs.between import between, doubled, drawn, far, long, nothing, uneven, unlike
 from kernel_harness.inputs.case_numbers import volume
 
@@ -282,6 +283,13 @@ def test_far_sizes_lie_far_above_all_beside_the_smallest():
     assert far([{"n": 8}]) == far([{"n": -8}, {"n": 9}]) == []
     assert [row[1]["n"] for row in far([{"n": 8}, {"n": 20}])[0]] == [2052, 16388, 131076, 1048580]
     assert [row[1]["n"] for row in far([{"n": 8}, {"n": 64}])[0]] == [2048, 16384, 131072, 1048576]
+
+
+def test_far_sizes_come_in_two_dtypes():
+    """A sum that is carried in 16 bits does not show in float32."""
+    cases = [{"n": 8}, {"n": 64}, {"n": 4, "dtype": torch.float32}, {"n": 16, "dtype": torch.float32}]
+
+    assert [rows[0][1].get("dtype") for rows in far(cases)] == [torch.float32, None]
 
 
 def test_none_of_a_size_beside_the_others_of_the_first_case():

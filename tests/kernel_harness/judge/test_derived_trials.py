@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from kernel_harness.judge import derived_trials, verification
 from kernel_harness.judge.outcome import Outcome, Settings
 
@@ -50,14 +51,21 @@ def test_a_new_oracle_gets_the_cases_that_were_added():
     assert asked == ["close", "load", "load answered", *judge.added]
 
 
-@pytest.mark.parametrize(("growth", "used", "may"), [(382, 2.4, True), (382, 25.0, False), (4, 1.5, False)])
-def test_rounding_may_grow_with_the_size_by_its_root(growth, used, may):
+@pytest.mark.parametrize(
+    ("growth", "used", "dtype", "may"),
+    [
+        (382, 2.4, "float32", True), (382, 25.0, "float32", False), (4, 1.5, "float32", False),
+        (382, 2.4, "bfloat16", False),  # its sums are in float32, unless they are carried in 16 bits
+    ],
+)
+def test_rounding_may_grow_with_the_size_by_its_root(growth, used, dtype, may, monkeypatch):
+    monkeypatch.setattr(derived_trials, "tensors", lambda native: [torch.zeros(1, dtype=getattr(torch, native))])
     trial = derived_trials._DerivedTrial.__new__(derived_trials._DerivedTrial)
     trial.most, trial.case, trial.outcome = 4096, "far", SimpleNamespace(note=(notes := []).append)
     trial._worst = lambda reply, expected: "three are wrong"
     trial._comparisons = lambda result, expected: [SimpleNamespace(budget_used=0.1), SimpleNamespace(budget_used=used)]
 
-    expected = {"bundle": SimpleNamespace(size=growth * 4096)}
+    expected = {"bundle": SimpleNamespace(size=growth * 4096), "native": dtype}
     assert trial._has_grown({"result": None}, expected) is may
     assert ("three are wrong" in str(notes)) is may
 
