@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernel_harness.judge import case_choice, lanes
+from kernel_harness.judge import case_choice, lanes, verification
+from kernel_harness.judge.outcome import Outcome, Settings
+from kernel_harness.processes import worker
+from kernel_harness.verdict import ExitCode
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 pytestmark = pytest.mark.cpu
@@ -77,3 +80,18 @@ MIB = 2**20
 ], ids=["small", "middling", "beside small ones", "large", "large beside tiny ones", "large alone"])  # fmt: skip
 def test_every_trial_is_made_on_a_case_of_moderate_size(sizes, thorough):
     assert case_choice.thorough(list(sizes), lambda cases: [sizes[case] for case in cases]) == thorough
+
+
+@pytest.mark.parametrize(("what", "log", "check"), [
+    ("importing the file", "torch.AcceleratorError: CUDA error: out of memory", "gpu-full"),
+    ("importing the file", "Segmentation fault", "crash"),
+    ("a call", "torch.AcceleratorError: CUDA error: out of memory", "crash"),
+])  # fmt: skip
+def test_a_gpu_that_others_have_filled_is_no_crash_of_the_kernel(what, log, check):
+    judge = verification.Judge.__new__(verification.Judge)
+    judge.outcome = Outcome(Settings(kernel=Path("kernel.py")))
+
+    judge._died(what, worker.WorkerDied("it exited with code 1", log, 1))
+
+    assert [found.check for found in judge.outcome.findings] == [check]
+    assert judge.outcome.verdict is (ExitCode.UNDECIDED if check == "gpu-full" else ExitCode.CRASH)

@@ -1,6 +1,7 @@
 """What the candidate reports of a call: whose kernels ran, which code, how far two results are apart."""
 
 import array
+import ast
 import contextlib
 import itertools
 import math
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from kernel_harness import outputs, values
-from kernel_harness.observation import census, failures, reference_guard, slots, tracing
+from kernel_harness.observation import census, failures, in_turn, reference_guard, slots, tracing
 from kernel_harness.observation.fingerprint import Pending
 from kernel_harness.roles import candidate
 
@@ -208,7 +209,8 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
     assert candidate.device(entry) == str(entry.blocks[1].device)
 
 
-def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatch):
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatch, timed):
     bundle, other = (values.save([torch.full((8,), n)], tmp_path / f"inputs {n}").to_json() for n in (1.0, 2.0))
     met = []
     kernel = types.SimpleNamespace(kernel_fn=lambda x: met.append((x.data_ptr(), float(x[0]))) or 3 * x,
@@ -216,11 +218,13 @@ def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatc
     monkeypatch.setattr(candidate, "_file", kernel)
     monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
 
-    reply = candidate.soon(bundle, other, "a", str(tmp_path / "out"))
+    reply = candidate.soon(bundle, other, "a", str(tmp_path / "out"), timed)
 
-    assert [value for _, value in met] == [2.0] * 4 + [1.0]
+    before = len(met) - 1
+    assert before == in_turn.WARM if timed else in_turn.WARM < before <= in_turn.BURST
+    assert [value for _, value in met] == [2.0] * before + [1.0]
     assert len({address for address, _ in met}) == 1
-    assert len(reply["seconds"]) == 5
+    assert len(reply["seconds"]) == before + 1
     result = values.Mapping(values.Bundle.from_json(reply["bundle"]), writable=False)
     node = result.bundle.tree["items"]["result"]
     assert values.rebuild(node, result.bytes_of).tolist() == [3.0] * 8
@@ -248,3 +252,18 @@ def test_a_kernel_that_pytorch_launches_itself_is_no_launch_of_the_file(tmp_path
     ("_ZN7cutlass13device_kernelIN4mine6KernelEEEvNT_6ParamsE", False), ("_Z6kernelN2at15PhiloxCudaStateE", False)])
 def test_a_kernel_of_pytorch_is_known_by_its_mangled_name(name, library):
     assert census.of_library(name, []) is library
+
+
+def test_operators_of_the_file_are_told_from_others():
+    library = torch.library.Library("tracing_told", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CPU")
+    called = {"packet": lambda x: torch.ops.tracing_told.twice(torch.ops.aten.neg(x)),
+              "overload": lambda x: torch.ops.tracing_told.twice.default(x)}
+
+    for function in called.values():
+        facts = tracing.trace_call(function, [torch.ones(2)], Path(__file__))[1]
+        assert "tracing_told" in facts["operators"]
+        tree = ast.parse("library = torch.library.Library('tracing_told', 'DEF')")
+        assert tracing.registered_by(tree, facts["operators"]) == ["tracing_told"]
+        assert tracing.registered_by(ast.parse("x = 'another'"), facts["operators"]) == []
