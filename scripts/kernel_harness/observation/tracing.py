@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 
 DSL_FILES = ("/nvidia_cutlass_dsl/", "/triton/runtime/jit.py", "/triton/runtime/autotuner.py", "/cuda/tile/")
-DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/")
+DSL_PACKAGES = ("/nvidia_cutlass_dsl/", "/triton/", "/cuda/tile/", "/tvm_ffi/", functools.__file__)  # they use it
 NATIVE_IGNORED = ("torch", "numpy", "_")
 MOST_LOOKED_AT, MOST_SUMMED = 64, 1 << 22  # calls of the author's functions; elements
 MOST_NUMBERS, FEWEST_NUMBERS = 1 << 16, 8  # in lists that such a function is handed
@@ -59,12 +59,12 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
                 operators.add(str(frame.f_locals.get("self")).partition(".")[0])
             if name != file and not _is_in_a_file(name):
                 compiled.add(frame.f_code)
-            if not dsl and any(part in name for part in DSL_FILES) and not _is_called_from(torch_folder, frame):
+            if not dsl and any(part in name for part in DSL_FILES) and _is_launched(frame, torch_folder):
                 dsl.append("Triton" if "/triton/" in name else "CuTe DSL")
         elif event == "c_call":
             module = _module_of(argument)
             if module.startswith("tvm_ffi"):
-                if not dsl and not _is_called_from(torch_folder, frame):
+                if not dsl and _is_launched(frame, torch_folder):
                     dsl.append("TVM FFI")
             elif not module.startswith(NATIVE_IGNORED) and module.partition(".")[0] not in LIBRARIES:
                 native.add(module)
@@ -169,8 +169,8 @@ def _module_of(function) -> str:
     return getattr(function, "__module__", None) or next(defining, owners[0]).__module__ or ""
 
 
-def _is_called_from(folder: str, frame) -> bool:
-    """Is the nearest caller outside the kernel languages' own packages in ``folder``?"""
+def _is_launched(frame, torch_folder: str) -> bool:
+    """Is the nearest caller outside the kernel languages' own packages neither PyTorch nor an import of them?"""
     while frame is not None and any(part in frame.f_code.co_filename for part in DSL_PACKAGES):
         frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename.startswith(folder)
+    return frame is None or not frame.f_code.co_filename.startswith((torch_folder, "<frozen importlib"))

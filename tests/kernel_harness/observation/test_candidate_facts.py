@@ -5,6 +5,7 @@ import ast
 import contextlib
 import itertools
 import math
+import sys
 import types
 import weakref
 from pathlib import Path
@@ -245,6 +246,19 @@ def test_a_kernel_that_pytorch_launches_itself_is_no_launch_of_the_file(tmp_path
     _, facts = tracing.trace_call(names["operator"], [1], tmp_path / "kernel.py")
 
     assert facts["dsl"] == found
+
+
+def test_an_import_of_a_kernel_language_is_no_launch(tmp_path, monkeypatch):
+    """As the first call of a torch.library.custom_op imports Triton's autotuner."""
+    runtime = tmp_path / "triton/runtime"
+    runtime.mkdir(parents=True)
+    (runtime / "autotuner.py").write_text("class Autotuner:\n    pass\n")
+    monkeypatch.syspath_prepend(str(runtime))
+
+    _, facts = tracing.trace_call(lambda: __import__("autotuner") and None, [], tmp_path / "kernel.py")
+
+    assert "Autotuner" in vars(sys.modules.pop("autotuner"))
+    assert facts["dsl"] is None
 
 
 @pytest.mark.parametrize(("name", "library"), [
