@@ -39,6 +39,7 @@ ANY_ADDRESS = re.compile(
 NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
 REFUSES = re.compile(
     r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
+BELOW_ZERO = re.compile(r"(?<!non-)(?<!non)(?<!\bno )(?<!\bnot )\bnegative\b", re.IGNORECASE)
 ANY_NUMBERS = re.compile(r"\bany (real |finite |float )?(numbers|values|reals|floats)\b", re.IGNORECASE)
 LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|not)\b|<")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
@@ -107,10 +108,12 @@ def counts_from_the_end(tree: ast.Module) -> bool:
 
 def any_numbers(tree: ast.Module) -> set[int]:
     """Positions of kernel_fn's parameters of which the sentence that names them says that they hold any."""
-    sentences = re.split(r"[.;]\s", " ".join(_said(tree).split()))  # a colon may stand behind the name
-    said = [text for text in sentences if ANY_NUMBERS.search(text) and not REFUSES.search(text)]
-    named = enumerate(parameters(tree))
-    return {i for i, name in named if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in said)}
+    return _named_with(tree, ANY_NUMBERS)
+
+
+def below_zero(tree: ast.Module) -> set[int]:
+    """Positions of those of which the sentence says that they hold any values, and what a negative one does."""
+    return _named_with(tree, ANY_NUMBERS) & _named_with(tree, BELOW_ZERO)
 
 
 def parameters(tree: ast.Module) -> list[str]:
@@ -137,6 +140,14 @@ def ranges(tree: ast.Module, names: Iterable[str]) -> dict[str, tuple[float, flo
 def _number(base: str, power: str | None, is_less: str | None) -> float:
     number = float(base) if "." in base or "e" in base else int(base)
     return (number ** min(int(power), 64) if power else number) - (1 if is_less else 0)
+
+
+def _named_with(tree: ast.Module, what: re.Pattern) -> set[int]:
+    """Positions of kernel_fn's parameters that a sentence names in which ``what`` is found and nothing is refused."""
+    sentences = re.split(r"[.;]\s", " ".join(_said(tree).split()))  # a colon may stand behind the name
+    said = [text for text in sentences if what.search(text) and not REFUSES.search(text)]
+    named = enumerate(parameters(tree))
+    return {i for i, name in named if any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) for text in said)}
 
 
 def _says(tree: ast.Module, what: re.Pattern) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from .structured import FEW
-from .variations import DATA, cast, places, wide_parts
+from .variations import DATA, cast, is_sorted, places, wide_parts
 
 LONG = 4096  # elements along a dimension
 VAST, TINY = 131072, 2.0**-30  # times; powers of two
@@ -126,6 +126,34 @@ def waves(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
     wide, place = x.to(torch.float64, copy=True), torch.arange(x.shape[-1], device=x.device, dtype=torch.float64)
     spread = wide.square().mean().sqrt()
     return cast(1.4 * spread * torch.sin(place * (2 * math.pi / WAVE)) + 0.02 * wide, x.dtype)
+
+
+def fading_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Three quarters of the rows are smaller by powers of two down to 2^-44 (2^-12 in float16): among rows like the
+    others', a norm is below any epsilon that is not one of zeros."""
+    if x.dtype.itemsize < 2 or x.dim() < 2 or x.shape[-1] < 2 or x.numel() < 4 * x.shape[-1]:
+        return None
+    least = 12 if x.dtype is torch.float16 else 44
+    draw = {"generator": generator, "device": x.device}
+    powers = torch.randint(4, least + 1, (*x.shape[:-1], 1), **draw)
+    stays = torch.rand(powers.shape, **draw) < 0.25
+    stays.view(-1)[0] = True
+    return cast(x.to(torch.float64) * torch.exp2(-powers.masked_fill(stays, 0).to(torch.float64)), x.dtype)
+
+
+def cancelling(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Of data that has both signs each second element of a row is the opposite of the one before, all of few digits:
+    the sum of a row or tile is zero, exactly, and its elements are not."""
+    if x.dtype.itemsize < 2 or x.numel() < DATA or not x.dim() or x.shape[-1] < 2:
+        return None
+    wide = x.to(torch.float64)
+    if not _are_finite(x) or not bool((wide < 0).any()) or not bool((wide > 0).any()) or is_sorted(x):
+        return None
+    unit = torch.exp2(wide.square().mean().sqrt().log2().round()) / 16
+    steps = (wide.abs() / unit).round().clamp(1, 127)
+    pairs = x.shape[-1] // 2 * 2
+    steps[..., 1:pairs:2] = -steps[..., 0:pairs:2]
+    return cast(steps * unit, x.dtype)
 
 
 def spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -281,4 +309,14 @@ HOSTILE = {
     UNEVEN: uneven,
     "values around 8 times their spread": around(8),
     "values 37 times as large around 8 times their spread": lambda x, chance: around(8)(large(x, chance), chance),
+    "neighbours that cancel": cancelling,
+}
+OF_ONE = {  # what one input becomes while the others stay
+    f"input {{}} {VAST} times as large": vast,
+    "the last slice of input {}'s long dimensions weighs a sixteenth": long_tails,
+    "most of input {}'s rows smaller, down to nothing": fading_rows,
+    "input {}'s rows in descending order": descending,
+    "the largest of input {}'s rows a power of two of places apart": combed,
+    "input {} zeros throughout": zeros,
+    f"one of each row of input {{}}, at a random place, {OUTLIER} times their spread": outliers,
 }

@@ -44,6 +44,13 @@ def both_signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | No
     """Half of the values of non-negative data get the other sign."""
     if not x.dtype.is_signed or not is_data(x) or int(x.min()) < 0:
         return None
+    return opposite(x, generator)
+
+
+def opposite(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
+    """Half of the values of a signed type get the other sign."""
+    if not x.dtype.is_signed:
+        return None
     return torch.where(torch.rand(x.shape, generator=generator, device=x.device) < 0.5, -x, x)
 
 

@@ -59,27 +59,17 @@ class HostileTrials(GradientTrials):
         self._sinks(first)
         self._nearer_to_one(first)
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
-            label = f"input {index} {hostile.VAST} times as large"
-            self._hostile_trial(first, label, hostile.vast, decisive=True, only={index})
-            label = f"the last slice of input {index}'s long dimensions weighs a sixteenth"
-            self._hostile_trial(first, label, hostile.long_tails, decisive=True, only={index})
+            for label, change in hostile.OF_ONE.items():
+                self._hostile_trial(first, label.format(index), change, decisive=True, only={index})
             label = f"all rows of input {index} as the first"
             self._hostile_trial(first, label, alike.rows, decisive=True, only={index}, roughly=True)
             label, counts = f"a quarter of input {index} masked by -1e9", partial(self._leaves_out, index=index)
             self._hostile_trial(first, label, hostile.masked, decisive=True, only={index}, counts=counts)
-            label = f"input {index}'s rows in descending order"
-            self._hostile_trial(first, label, hostile.descending, decisive=True, only={index})
-            label = f"the largest of input {index}'s rows a power of two of places apart"
-            self._hostile_trial(first, label, hostile.combed, decisive=True, only={index})
-            label = f"input {index} zeros throughout"
-            self._hostile_trial(first, label, hostile.zeros, decisive=True, only={index})
             label = f"one of input {index} far above the others: the first of each row, the last of a vector"
             # As scores these are values like others, and no excuse; a vector's one far value is.
             self.conditioned = len(first.tree["items"][index].get("shape", ())) == 1
             self._hostile_trial(first, label, hostile.led, decisive=True, only={index})
             self.conditioned = True
-            label = f"one of each row of input {index}, at a random place, {hostile.OUTLIER} times their spread"
-            self._hostile_trial(first, label, hostile.outliers, decisive=True, only={index})
             for what, pick in (("largest", torch.amax), ("smallest", torch.amin)):
                 label, change = f"input {index} its {what} value throughout", hostile.throughout(pick)
                 self._hostile_trial(first, label, change, decisive=True, only={index})

@@ -143,6 +143,11 @@ class IntegerBreakers(FileChecks):
             if moved and self._moves(new):
                 what = f"negative indices, which the docstring takes, at half of the places of input {index}"
                 found.append(RuleBreaker("other-values", what, new, decides=True))
+        for index in sorted(claims.below_zero(tree)):
+            new, moved = self._varied(first, integers.opposite, {index}, "index")
+            if moved and self._moves(new):
+                what = f"negative integers, which the docstring takes, at half of the places of input {index}"
+                found.append(RuleBreaker("other-values", what, new, decides=True))
         return found + self._thresholds(first, tree)
 
     def _at_their_ends(self, first: Bundle) -> list[RuleBreaker]:

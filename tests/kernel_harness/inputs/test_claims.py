@@ -120,3 +120,15 @@ def test_any_numbers_are_said_of_a_parameter(said, expected):
     tree = ast.parse(f'"""{said}"""\ndef kernel_fn(rewards, mask): pass')
 
     assert claims.any_numbers(tree) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("shifts: (R,) int64, any values: a negative one rolls to the left.", {1}),
+    ("shifts: any values. A negative one rolls to the left.", set()),
+    ("shifts: any non-negative values", set()), ("shifts: any values, none of them negative, or an error", set()),
+    ("x float32, any values; shifts: (R,) int64", set()),
+])  # fmt: skip
+def test_negative_values_are_said_of_a_parameter(said, expected):
+    tree = ast.parse(f'"""{said}"""\ndef kernel_fn(x, shifts): pass')
+
+    assert claims.below_zero(tree) == expected

@@ -60,7 +60,8 @@ def test_every_hostile_change_stays_finite_in_the_format(tmp_path, dtype):
         (y,), changed = vary([x], folder, change)
 
         wide = (torch.float16, torch.bfloat16, torch.float64)
-        takes = {hostile.huge: (torch.float16,), hostile.uneven: wide, hostile.waves: wide, hostile.far_point: ()}
+        takes = {hostile.huge: (torch.float16,), hostile.far_point: ()}
+        takes |= dict.fromkeys((hostile.uneven, hostile.waves, hostile.cancelling), wide)
         takes = takes.get(change)
         assert changed == (dtype is torch.float64 if "around" in label else takes is None or dtype in takes)
         assert torch.isfinite(y.float()).all()
@@ -520,3 +521,27 @@ def test_rows_are_ordered_by_size_and_their_largest_combed():
 @pytest.mark.parametrize(("largest", "factor"), [(4.5, 8192.0), (1e-6, 32768.0), (0.0, 1.0), (torch.inf, 1.0)])
 def test_values_have_room_for_so_many_times_in_half(largest, factor):
     assert hostile.room([torch.tensor([0.0, -largest]), torch.zeros(0)]) == factor
+
+
+def test_neighbours_cancel_exactly_and_are_not_zero():
+    x = torch.randn(6, 33)
+
+    made = hostile.cancelling(x, torch.Generator())
+
+    assert not made.unflatten(0, (2, 3))[..., :32].reshape(2, 3, 4, 8).sum(-1).any()
+    assert bool((made != 0).all())
+    assert len(made.unique()) > 16
+    assert hostile.cancelling(x.abs(), torch.Generator()) is None
+
+
+@pytest.mark.parametrize(("dtype", "least"), [(torch.float32, 2.0**-30), (torch.bfloat16, 2.0**-30), (torch.float16, 2.0**-8)])
+def test_rows_fade_beside_some_that_stay(dtype, least):
+    x = torch.rand(64, 16).add(1).to(dtype)
+
+    faded = hostile.fading_rows(x, torch.Generator())
+
+    factors = (faded.to(torch.float64) / x.to(torch.float64)).mean(-1)
+    assert torch.equal(faded[0], x[0])
+    assert 8 < int((factors == 1).sum()) < 28
+    assert 0 < float(factors.min()) < least
+    assert hostile.fading_rows(x[0], torch.Generator()) is None
