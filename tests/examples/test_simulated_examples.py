@@ -23,6 +23,7 @@ CASES = {
     "layernorm.py": ["77x129"],
     "masked_mse.py": ["tail", "plain", "fp16", "empty"],
     "moe_router.py": ["groups of 20", "no groups", "bf16", "empty"],
+    "moe_router_256.py": ["3 tokens, bf16", "ties", "unaligned rows", "NaN and infinities", "empty"],
     "prefix_sum.py": ["3x1023"],
     "rmsnorm.py": ["77x129"],
     "rmsnorm_fp8.py": ["3x1000", "strided", "zeros"],

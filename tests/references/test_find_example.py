@@ -49,13 +49,18 @@ def test_a_page_is_found_by_its_name():
 
 @pytest.mark.parametrize(("words", "path"), [
     ("packed conv1d", "references/conv1d.md"),   # a heading below the first
-    ("moe router", "examples/moe_router.py"),    # parts of a name
+    ("conv1d packed", "references/conv1d.md"),
 ])  # fmt: skip
 def test_a_phrase_is_its_words(words, path):
     code, answer = _find(words)
 
     assert code == 0
     assert [name for name, _ in answer["own"]] == [path]
+
+
+@pytest.mark.parametrize("words", ["moe router", "moe top-k", "experts"])
+def test_a_router_is_found_by_what_it_does(words):
+    assert "examples/moe_router.py" in [name for name, _ in _find(words)[1]["own"]]
 
 
 def test_each_of_several_words_must_be_there():

@@ -534,7 +534,8 @@ def test_neighbours_cancel_exactly_and_are_not_zero():
     assert hostile.cancelling(x.abs(), torch.Generator()) is None
 
 
-@pytest.mark.parametrize(("dtype", "least"), [(torch.float32, 2.0**-30), (torch.bfloat16, 2.0**-30), (torch.float16, 2.0**-8)])
+@pytest.mark.parametrize(("dtype", "least"), [
+    (torch.float32, 2.0**-30), (torch.bfloat16, 2.0**-30), (torch.float16, 2.0**-8)])  # fmt: skip
 def test_rows_fade_beside_some_that_stay(dtype, least):
     x = torch.rand(64, 16).add(1).to(dtype)
 

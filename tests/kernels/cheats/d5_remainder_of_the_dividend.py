@@ -1,5 +1,5 @@
-"""Rows rolled by their own shifts, with the remainder that C and Triton make of a negative one: what should come in from
-the other end is lost.
+"""Rows rolled by their own shifts, with the remainder that C and Triton make of a negative one: what should come in
+from the other end is lost.
 
 shifts: (R,) int64, any values: a positive one rolls to the right, a negative one to the left.
 
