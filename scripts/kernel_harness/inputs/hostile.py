@@ -129,9 +129,9 @@ def waves(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
 
 
 def fading_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Three quarters of the rows are smaller by powers of two down to 2^-44 (2^-12 in float16): among rows like the
-    others', a norm is below any epsilon that is not one of zeros."""
-    if x.dtype.itemsize < 2 or x.dim() < 2 or x.shape[-1] < 2 or x.numel() < 4 * x.shape[-1]:
+    """Three quarters of the rows of data that has both signs are smaller by powers of two down to 2^-44 (2^-12 in
+    float16): a norm is below an epsilon there and is not zero."""
+    if x.dtype.itemsize < 2 or x.dim() < 2 or x.shape[-1] < 2 or x.numel() < 4 * x.shape[-1] or float(x.min()) >= 0:
         return None
     least = 12 if x.dtype is torch.float16 else 44
     draw = {"generator": generator, "device": x.device}
@@ -142,15 +142,16 @@ def fading_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | N
 
 
 def cancelling(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | None:
-    """Of data that has both signs each second element of a row is the opposite of the one before, all of few digits:
-    the sum of a row or tile is zero, exactly, and its elements are not."""
+    """Of data that has both signs each second element of a row is the opposite of the one before: the sum of a row or
+    tile is zero, exactly, as all are odd multiples of one number, and its elements are not. An odd one is never halfway
+    between two steps of a scale that an odd one is the largest of."""
     if x.dtype.itemsize < 2 or x.numel() < DATA or not x.dim() or x.shape[-1] < 2:
         return None
     wide = x.to(torch.float64)
     if not _are_finite(x) or not bool((wide < 0).any()) or not bool((wide > 0).any()) or is_sorted(x):
         return None
     unit = torch.exp2(wide.square().mean().sqrt().log2().round()) / 16
-    steps = (wide.abs() / unit).round().clamp(1, 127)
+    steps = (2 * (wide.abs() / (2 * unit)).floor() + 1).clamp_max(127)
     pairs = x.shape[-1] // 2 * 2
     steps[..., 1:pairs:2] = -steps[..., 0:pairs:2]
     return cast(steps * unit, x.dtype)
@@ -314,7 +315,6 @@ HOSTILE = {
 OF_ONE = {  # what one input becomes while the others stay
     f"input {{}} {VAST} times as large": vast,
     "the last slice of input {}'s long dimensions weighs a sixteenth": long_tails,
-    "most of input {}'s rows smaller, down to nothing": fading_rows,
     "input {}'s rows in descending order": descending,
     "the largest of input {}'s rows a power of two of places apart": combed,
     "input {} zeros throughout": zeros,

@@ -61,6 +61,8 @@ class HostileTrials(GradientTrials):
         for index in range(len(first.tree["items"])):  # one at a time: the product of two would hide or overflow
             for label, change in hostile.OF_ONE.items():
                 self._hostile_trial(first, label.format(index), change, decisive=True, only={index})
+            label, says = f"most of input {index}'s rows smaller, down to nothing", {"decisive": True, "roughly": True}
+            self._hostile_trial(first, label, hostile.fading_rows, only={index}, counts=_are_numbers, **says)
             label = f"all rows of input {index} as the first"
             self._hostile_trial(first, label, alike.rows, decisive=True, only={index}, roughly=True)
             label, counts = f"a quarter of input {index} masked by -1e9", partial(self._leaves_out, index=index)
@@ -379,6 +381,11 @@ def _offset(node: dict) -> tuple[int, float]:
     """How far to move such an input, and how little the answers may change then."""
     kinds = [values.dtype_named(tensor["dtype"]) for _, tensor in values.tensors_of(node)]
     return NEAR if any(kind.is_floating_point and kind.itemsize < 4 for kind in kinds) else FAR
+
+
+def _are_numbers(expected: dict) -> bool:
+    """Is no result one of indices? Which of several small values is the largest, rounding decides."""
+    return not any(t.dtype in INDEX_DTYPES for t in tensors(expected["native"]))
 
 
 def _leaks(reply: dict, expected: dict) -> str:

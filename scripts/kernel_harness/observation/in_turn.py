@@ -68,8 +68,6 @@ def _alternate(file, around, entry, sources, outputs, count, seconds, callers) -
         which = call_index % 2
         caller, call_as = callers[call_index % len(callers)]
         _fill(entry, sources[which])
-        for tensor in leaves(entry.inputs):
-            torch.autograd.graph.increment_version(tensor)
         result = None  # its memory is what the next one gets
         with around():
             result = call_as(file.kernel_fn, entry.inputs)
@@ -116,9 +114,12 @@ def _sources(entry: Slot, bundles: list[dict]) -> list[dict]:
 
 
 def _fill(entry: Slot, data: dict) -> None:
+    """New values in the memory of the inputs, as operations of PyTorch write them: a version more."""
     for index, source in data.items():
         # Beside blocks on the GPU there may be scalars of no dimension on the CPU.
         (alias(entry, index) if index in entry.blocks else entry.storages[index]).copy_(source)
+    for tensor in leaves(entry.inputs):
+        torch.autograd.graph.increment_version(tensor)
 
 
 def device(entry: Slot) -> str:

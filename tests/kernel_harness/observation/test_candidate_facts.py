@@ -214,7 +214,7 @@ def test_a_scalar_on_the_cpu_beside_tensors_on_the_gpu(tmp_path, monkeypatch):
 def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatch, timed):
     bundle, other = (values.save([torch.full((8,), n)], tmp_path / f"inputs {n}").to_json() for n in (1.0, 2.0))
     met = []
-    kernel = types.SimpleNamespace(kernel_fn=lambda x: met.append((x.data_ptr(), float(x[0]))) or 3 * x,
+    kernel = types.SimpleNamespace(kernel_fn=lambda x: met.append((x.data_ptr(), float(x[0]), x._version)) or 3 * x,
                                    mutates=frozenset())
     monkeypatch.setattr(candidate, "_file", kernel)
     monkeypatch.setattr(candidate, "_around", contextlib.nullcontext)
@@ -223,8 +223,9 @@ def test_a_call_comes_right_after_others_in_the_same_memory(tmp_path, monkeypatc
 
     before = len(met) - 1
     assert before == in_turn.WARM if timed else in_turn.WARM < before <= in_turn.BURST
-    assert [value for _, value in met] == [2.0] * before + [1.0]
-    assert len({address for address, _ in met}) == 1
+    assert [value for _, value, _ in met] == [2.0] * before + [1.0]
+    assert len({address for address, _, _ in met}) == 1
+    assert len({version for _, _, version in met}) == len(met)
     assert len(reply["seconds"]) == before + 1
     result = values.Mapping(values.Bundle.from_json(reply["bundle"]), writable=False)
     node = result.bundle.tree["items"]["result"]
