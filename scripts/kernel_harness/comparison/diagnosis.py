@@ -101,6 +101,11 @@ def _causes(outcome, result, native) -> list[str]:
             "off by one in few places: a rounding tie; check the order of operations, x / y against x * (1 / y), and "
             "ties to even (references/kernel-file.md)"
         )
+    elif "tail" in outcome.where and native.dtype in (torch.int32, torch.int64):
+        causes.append(
+            "the last places of rows of indices, if these are sorted: which of equal values comes first; else a "
+            "missing bounds check in the last tile"
+        )
     elif "tail" in outcome.where:
         causes.append("the tail of a dimension: a missing or wrong bounds check (predicate) in the last tile")
     elif outcome.where.startswith("only at") or outcome.where.startswith("only in"):

@@ -126,6 +126,7 @@ def _number(text: str | None) -> float | None:
         return None
 
 
+SLOW_PATHS = 4  # calls: of one or two nothing is to be gained
 STALLS = {   # reason: (what the warps wait for, page)
     "long_scoreboard": ("data from global memory: more loads in flight, or a deeper pipeline", "memory"),
     "short_scoreboard": ("shared memory or the special-function unit", "memory"),
@@ -206,4 +207,9 @@ def diagnose_code(kernel: Mapping) -> list[Diagnosis]:
         found.append(Diagnosis("no global load is wider than 32 bits: vectors move as much in fewer instructions",
                                ", ".join(f"{count} loads of {bits} bits" for bits, count in sorted(widths.items())),
                                "references/memory.md"))
+    calls = sum(count for name, count in (kernel["sass"] or {}).items() if name.startswith("CALL"))
+    if calls >= SLOW_PATHS:
+        found.append(Diagnosis("each quotient, reciprocal or root has a branch around a slow path: one after the other",
+                               f"{calls} calls in the code, run or not; PTX counts such a quotient as one instruction",
+                               "references/elementwise.md"))
     return found

@@ -478,3 +478,15 @@ def test_a_dimension_of_one_counts_among_the_dimensions():
     result[:, 3] += 1
 
     assert "only at 3 of dimension 1 (size 20)" in compare("", result, Expected(expected, expected.double())).where
+
+
+@pytest.mark.parametrize(("dtype", "cause"), [(torch.int32, "equal values"), (torch.float32, "(predicate)")])
+def test_the_last_places_of_sorted_indices_are_no_tail(dtype, cause):
+    expected = torch.arange(8).repeat(64, 1).to(dtype)
+    result = expected.clone()
+    result[::3, 4:] += 5
+
+    outcome = compare("", result, Expected(expected, expected.double(), expected.double()))
+
+    assert "tail" in outcome.where
+    assert cause in outcome.causes[0]

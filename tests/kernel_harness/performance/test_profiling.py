@@ -80,6 +80,7 @@ def test_a_profiler_that_hangs_is_given_up_with_what_it_started(tmp_path):
 def code(**changes):
     """A kernel's description with nothing to say about."""
     return {"spill_bytes": 0, "registers": 64, "families": {"tensor core": {}}, "ptx_global": {"ld.128": 4, "ld.16": 8},
+            "sass": {"CALL.REL.NOINC": 3},
             "occupancy": [LOW[0] | {"blocks": 4, "warps": 32, "fraction": 0.5}]} | changes
 
 
@@ -90,6 +91,7 @@ LOW = [{"device": "H200", "blocks": 1, "warps": 8, "fraction": 0.125, "limited_b
     ({"spill_bytes": 128}, "it spills registers"),
     ({"occupancy": LOW}, "few warps fit a multiprocessor, limited by registers"),
     ({"ptx_global": {"ld.16": 16, "st.128": 1}}, "no global load is wider than 32 bits"),
+    ({"sass": {"CALL.REL.NOINC": 8, "FFMA": 90}}, "each quotient, reciprocal or root has a branch"),
 ])
 def test_code_is_diagnosed_with_evidence_and_a_page(changes, what):
     [found] = profiling.diagnose_code(code(**changes))
