@@ -52,6 +52,9 @@ class FileChecks(CaseJudge):
                         f"The file defines {', '.join(defined[:3])}, but kernel_fn launched no kernel of its own.",
                         self.case,
                     )
+            elif facts.get("products") and self.outcome.facts.get("launched") and not self.on_gpu:
+                self.outcome.note(f"[case {self.case}] beside the file's own kernel PyTorch computes a product "
+                                  f"({', '.join(facts['products'])}): on a GPU that is a library's kernel")
             return
         timed = [row for row in kernels if row["us"] is not None]  # not those of a graph's nodes
         total = sum(row["us"] for row in timed) or 1.0

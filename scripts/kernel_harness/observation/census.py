@@ -50,6 +50,10 @@ LIBRARY_NAMES = (
     "triton_per_fused",
 )
 MEMORY_NAMES = ("Memcpy", "Memset")
+# What is most of the work wherever it is called, by PyTorch's names.
+PRODUCTS = frozenset(f"aten::{name}" for name in (
+    "mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "convolution", "_int_mm", "_scaled_mm",
+    "scaled_dot_product_attention"))
 
 
 def kernels_defined(module: ModuleType) -> list[str]:
@@ -102,3 +106,14 @@ def count_kernels(function: Callable, arguments: list, defined: list[str]) -> tu
         row["launches"] += 1
         row["us"] += event.device_time
     return result, sorted(rows.values(), key=lambda row: -row["us"])
+
+
+def products(call: Callable, arguments: list) -> tuple[object, list[str]]:
+    """What ``call(*arguments)`` returns, and which PRODUCTS PyTorch computed in it on the CPU."""
+    import torch
+
+    if torch.autograd._profiler_enabled():  # by the file
+        return call(*arguments), []
+    with torch.autograd.profiler.profile(use_kineto=False) as record:
+        result = call(*arguments)
+    return result, sorted(PRODUCTS & {event.name for event in record.function_events})

@@ -212,7 +212,8 @@ def _watched(arguments: list, trace: bool, count: bool, facts: dict):
         return result
 
     if not count:
-        return run(*arguments)
+        result, facts["products"] = census.products(run, arguments) if trace else (run(*arguments), [])
+        return result
     result, facts["kernels"] = census.count_kernels(run, arguments, census.kernels_defined(_file.module))
     return result
 

@@ -47,3 +47,33 @@ def test_the_fresh_process_takes_the_census_in_its_second_call(tmp_path, monkeyp
     assert len(counted) == 3  # of each call of that process, of which those that did not count say nothing
     again = [row for row in outcome.comparisons if row["trial"] == "in a fresh process, again"]
     assert [row["passed"] for row in again] == [True]
+
+
+EPILOGUE = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def add(x, bias, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, at < n) + tl.load(bias + at % 16, at < n), at < n)
+
+def get_inputs(): return [torch.randn(8, 16), torch.randn(16, 16), torch.randn(16)]
+def reference_fn(a, b, bias): return a @ b + bias
+def kernel_fn(a, b, bias):
+    x = {product}
+    out = torch.empty_like(x)
+    add[(1,)](x, bias, out, 128, BLOCK=128)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("product", "is_told"), [("a @ b", True), ("(a[:, :, None] * b).sum(1)", False)])
+def test_a_product_of_pytorch_beside_the_file_s_kernel_is_told_of(tmp_path, product, is_told):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(EPILOGUE.format(product=product))
+
+    outcome = verification.verify(verification.Settings(kernel=kernel, level="quick"))
+
+    assert not outcome.findings
+    assert any("PyTorch computes a product (aten::mm)" in note for note in outcome.notes) is is_told
