@@ -384,8 +384,8 @@ def _offset(node: dict) -> tuple[int, float]:
 
 
 def _are_numbers(expected: dict) -> bool:
-    """Is no result one of indices? Which of several small values is the largest, rounding decides."""
-    return not any(t.dtype in INDEX_DTYPES for t in tensors(expected["native"]))
+    """Are all results finite, and none indices? Which of several small values is the largest, rounding decides."""
+    return finite(expected) and not any(t.dtype in INDEX_DTYPES for t in tensors(expected["native"]))
 
 
 def _leaks(reply: dict, expected: dict) -> str:
