@@ -54,6 +54,8 @@ ATTEMPTS = 3
 # Trials overlap on purpose. What an entry gets past when these checks, and no others, are switched off:
 VALUES = ("values", "race", "offset-views", "replay", "other-values", "many-calls", "fresh-process")
 NEEDED = {
+    "d5_scale_outside_of_the_cap": ("other-values", "values"),
+    "d2_window_across_the_row": ("uneven-sizes",),
     "d5_remainder_of_the_dividend": ("other-values",),
     "a7_seeds_the_caller_s_random": ("state",),
     "a9_collector_is_off": ("many-calls",),

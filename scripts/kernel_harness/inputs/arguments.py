@@ -26,6 +26,7 @@ KIN = (  # words that PyTorch and kernels take in place of each other
 DTYPES = ("float32", "bfloat16", "float16")
 NEGLIGIBLE, NOTICED = 1e-3, 0.25  # an epsilon of which a tenth more shows nowhere, and one that shows
 FACTOR = 1.09375  # no multiple of a tenth: half of a hundred places, and a tenth more, is a whole place again
+LARGE = 2.0
 NEAR = 1 + 2.0**-10  # the same in three digits
 MOST_FOURTHS = 8
 TILED = 8  # a smaller count is of no tiles
@@ -132,6 +133,8 @@ def _changes(node: dict, words: Sequence[str]) -> Iterator[tuple[object, object,
             yield old, NEAR * old, True, {**node, "value": NEAR * old}
         if 1 / FACTOR < old <= 1:  # a share is no larger than one
             yield old, old / FACTOR, True, {**node, "value": old / FACTOR}
+        if abs(old) > LARGE:  # a cap that little reaches, a temperature: what it does shows where it is one
+            yield old, math.copysign(1.0, old), True, {**node, "value": math.copysign(1.0, old)}
         if 0 < abs(old) < NEGLIGIBLE:
             yield old, NOTICED, True, {**node, "value": NOTICED}
         if old:

@@ -13,6 +13,7 @@ NAME = rf"\b(?:{'|'.join(DTYPES)})\b"
 CHOICE = re.compile(rf"{NAME}(?:(?:\s*,\s*or\s+|\s*[,/]\s*|\s+or\s+){NAME})+")
 SPEAKERS = ("kernel_fn", "reference_fn", "get_inputs")
 ANY_SIZE = re.compile(r"\b(any|arbitrary)\s+(\w+\s+)?(shape|size|length)s?\b", re.IGNORECASE)
+ROUNDED_UP = re.compile(r"\bceil(_div)?\s?\(|\bceil[ _]mode\b|\brounded up\b|-\(-\w+ ?//", re.IGNORECASE)
 ANY_NUMBER = re.compile(r"\b(any|arbitrary) (number|amount|count) of\b", re.IGNORECASE)
 IN_32_BITS = re.compile(
     r"\b2\s?(?:\^|\*\*)\s?3[012]\b|\b2[,_]?147[,_]?483|\b32[- ]bit (?:offsets?|indices|index|indexing|counts?)\b",
@@ -49,6 +50,11 @@ BUT = re.compile(r"\b(multiples?|divisible|divides|powers? of|aligned|even)\b", 
 def takes_any_size(tree: ast.Module) -> bool:
     """Do the docstrings say so, of the file or of what it exports, and nothing of divisors?"""
     return bool(ANY_SIZE.search(_said(tree))) and not BUT.search(_said(tree))
+
+
+def takes_remainders(tree: ast.Module) -> bool:
+    """Do they say so of any size, or round a quotient up, as of windows or blocks, and nothing of divisors?"""
+    return takes_any_size(tree) or (bool(ROUNDED_UP.search(_said(tree))) and not BUT.search(_said(tree)))
 
 
 def takes_any_number(tree: ast.Module) -> bool:

@@ -275,7 +275,7 @@ class _DerivedTrial(CaseTrials):
         return bool(reply["facts"]["simulated"] and reply["facts"]["simulated"]["findings"])
 
     def _tell(self, check: str, seen: str) -> None:
-        claimed = {"uneven-sizes": claims.takes_any_size, "empty-sizes": claims.takes_nothing}
+        claimed = {"uneven-sizes": claims.takes_remainders, "empty-sizes": claims.takes_nothing}
         is_advice = check == "unlike-sizes" or (check in claimed and not claimed[check](self.tree))
         if is_advice and not self.judge.paranoid:
             self.outcome.note(f"[{self.case}] wrong, without an error, where no case is like it: {seen} {ADVICE}")

@@ -117,3 +117,7 @@ def test_a_counter_beside_a_seed_comes_near_the_end_of_its_word(tmp_path):
 
     assert others(seeds={1}, counters={2}) == [2**32 - 5, 2**34 - 17]
     assert others(counters={2}) == []  # without a seed it may be a position
+
+
+def test_a_large_number_becomes_one(tmp_path):
+    assert [new for new, _, _ in changed(-50.0, tmp_path)] == [FACTOR * -50.0, NEAR * -50.0, -1.0, 0.0]

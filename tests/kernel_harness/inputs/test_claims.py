@@ -132,3 +132,12 @@ def test_negative_values_are_said_of_a_parameter(said, expected):
     tree = ast.parse(f'"""{said}"""\ndef kernel_fn(x, shifts): pass')
 
     assert claims.below_zero(tree) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("The result is (N, ceil(H / 2), ceil(W / 2)).", True), ("Rows in blocks of 128, their number rounded up.", True),
+    ("scales (M, ceil(N / 128)), N a multiple of 128", False), ("The result is (N, H / 2, W / 2).", False),
+    ("any size", True),
+])  # fmt: skip
+def test_what_is_rounded_up_has_remainders(said, expected):
+    assert claims.takes_remainders(ast.parse(f'"""{said}"""')) is expected
