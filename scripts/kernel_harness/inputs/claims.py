@@ -40,7 +40,7 @@ ANY_ADDRESS = re.compile(
 NUMBER = r"(-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)(?:\s?(?:\^|\*\*)\s?(\d+))?(\s?-\s?1\b)?"
 REFUSES = re.compile(
     r"\b(no|not|never|without|raises?|errors?|\w+Error|refuse[sd]?|reject(s|ed)?|except|but|must)\b", re.IGNORECASE)
-BELOW_ZERO = re.compile(r"(?<!non-)(?<!non)(?<!\bno )(?<!\bnot )\bnegative\b", re.IGNORECASE)
+BELOW_ZERO = re.compile(r"(?<!non-)\bnegative\b", re.IGNORECASE)
 ANY_NUMBERS = re.compile(r"\bany (real |finite |float )?(numbers|values|reals|floats)\b", re.IGNORECASE)
 LIMITED = re.compile(r"\b(multiples?|powers?|divi\w+|up to|at most|below|less|odd|even|from|no more|not)\b|<")
 OF_RESULTS = re.compile(r"\b(returns?|results?|outputs?|gives?|lse|no|not|never|without|raises?|but)\b", re.IGNORECASE)
@@ -54,7 +54,8 @@ def takes_any_size(tree: ast.Module) -> bool:
 
 def takes_remainders(tree: ast.Module) -> bool:
     """Do they say so of any size, or round a quotient up, as of windows or blocks, and nothing of divisors?"""
-    return takes_any_size(tree) or (bool(ROUNDED_UP.search(_said(tree))) and not BUT.search(_said(tree)))
+    said = _said(tree)
+    return any(one.search(said) for one in (ANY_SIZE, ROUNDED_UP)) and not BUT.search(said)
 
 
 def takes_any_number(tree: ast.Module) -> bool:

@@ -133,9 +133,9 @@ def fading_rows(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor | N
     float16): a norm is below an epsilon there and is not zero."""
     if x.dtype.itemsize < 2 or x.dim() < 2 or x.shape[-1] < 2 or x.numel() < 4 * x.shape[-1] or float(x.min()) >= 0:
         return None
-    least = 12 if x.dtype is torch.float16 else 44
+    most = 12 if x.dtype is torch.float16 else 44
     draw = {"generator": generator, "device": x.device}
-    powers = torch.randint(4, least + 1, (*x.shape[:-1], 1), **draw)
+    powers = torch.randint(4, most + 1, (*x.shape[:-1], 1), **draw)
     stays = torch.rand(powers.shape, **draw) < 0.25
     stays.view(-1)[0] = True
     return cast(x.to(torch.float64) * torch.exp2(-powers.masked_fill(stays, 0).to(torch.float64)), x.dtype)

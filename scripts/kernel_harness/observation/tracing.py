@@ -29,9 +29,9 @@ def trace_call(function: Callable, arguments: list, path: Path) -> tuple[object,
     facts: ``returns`` the author's functions (``name:line``) whose return value is the result itself, ``given`` those
     of them that were handed nothing but (copies of) the arguments: they made it all; ``native`` the extension modules
     outside torch that were called; ``operators`` the namespaces of what was called through torch.ops; ``dsl`` the
-    kernel language that was launched, or None. Kernels that PyTorch
-    launches itself (torch._native, inductor) are PyTorch's. ``bodies`` are digests of the code of those in
-    ``returns``, ``compiled`` of each function that was called and is in no file: what was compiled from a string.
+    kernel language that was launched, or None. Kernels that PyTorch launches itself (torch._native, inductor) are
+    PyTorch's. ``bodies`` are digests of the code of those in ``returns``, ``compiled`` of each function that was called
+    and is in no file: what was compiled from a string.
     """
     file = str(path)
     torch_folder = str(Path(sys.modules["torch"].__file__).parent) + os.sep if "torch" in sys.modules else "\0"
