@@ -209,3 +209,35 @@ def test_the_environments_stream_wants_a_tensor(tmp_path):
     assert run.returncode != 0
     assert "EnvStream cannot be detected" in run.stdout + run.stderr
     assert "EnvStream cannot be detected" in (ROOT / "references/troubleshooting.md").read_text()
+
+
+HALVES = """
+@cute.jit
+def greatest(values):
+    while CONDITION:
+        values = [cutlass.max(a, b) for a, b in zip(values[::2], values[1::2])]
+    return values[0]
+
+@cute.kernel
+def kernel(mX: cute.Tensor):
+    mX[0] = greatest([mX[0], mX[1], mX[2], mX[3]])
+
+@cute.jit
+def launch(mX: cute.Tensor):
+    kernel(mX).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+x = make_fake_tensor(cutlass.Int32, (32,), stride=(1,))
+print(cute.compile(launch, x, options="--keep-ptx").__ptx__.count("max.s32"))
+"""
+
+
+@pytest.mark.parametrize(("condition", "undecorated", "compiles"), [
+    ("len(values) > 1", False, False), ("cutlass.const_expr(len(values) > 1)", False, True),
+    ("len(values) > 1", True, True)])  # fmt: skip
+def test_python_runs_a_loop_over_a_list_where_it_is_told(condition, undecorated, compiles, tmp_path):
+    """references/control-flow.md"""
+    program = HALVES.replace("CONDITION", condition)
+    run = ran(program.replace("@cute.jit\n", "", 1) if undecorated else program, tmp_path)
+
+    assert (run.stdout.strip() == "3") == compiles, run.stderr
+    assert compiles or "TYPE_UNSTABLE_JOIN" in run.stdout + run.stderr
